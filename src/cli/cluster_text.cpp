@@ -118,6 +118,7 @@ nlohmann::json as_json(const std::vector<ClusterWorkerStatus>& workers) {
                       {"version", worker.version},
                       {"seen_s", std::chrono::duration<double>(worker.seen).count()},
                       {"capacity", worker.capacity},
+                      {"slots", worker.slots},
                       {"load", worker.load},
                       {"streams", worker.streams},
                       {"labels", worker.labels},

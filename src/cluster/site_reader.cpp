@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <exception>
+#include <initializer_list>
 
 #include "cluster/cluster_impl.hpp"
 #include "vcap/base/error.hpp"
@@ -14,14 +15,11 @@ namespace {
 /// A broker that does not answer within this time is away.
 constexpr std::chrono::milliseconds kAnswerWait{100};
 
-}  // namespace
-
-SiteReading read_site(Cluster& cluster) {
+SiteReading read_kinds(Cluster& cluster, std::initializer_list<Site::Kind> kinds) {
   Cluster::Impl& impl = cluster.impl();
   SiteReading site{
       .now = Clock::time_point(impl.jet_stream.time(impl.site.stream(Site::Kind::worker)))};
-  for (const Site::Kind kind :
-       {Site::Kind::worker, Site::Kind::order, Site::Kind::owner, Site::Kind::stream})
+  for (const Site::Kind kind : kinds)
     for (const StoredMessage& message :
          impl.jet_stream.all(impl.site.stream(kind), impl.site.all(kind, {}))) {
       std::string id;
@@ -34,6 +32,22 @@ SiteReading read_site(Cluster& cluster) {
       }
     }
   return site;
+}
+
+}  // namespace
+
+SiteReading read_site(Cluster& cluster) {
+  return read_kinds(cluster,
+                    {Site::Kind::worker, Site::Kind::order, Site::Kind::owner, Site::Kind::stream});
+}
+
+std::size_t slots_of_site(Cluster& cluster) {
+  const SiteReading site = read_kinds(cluster, {Site::Kind::worker, Site::Kind::order});
+  std::size_t slots = 0;
+  for (const auto& [name, worker] : site.view.workers())
+    if (site.view.is_alive(name, worker.message.session, site.now) && !site.view.is_draining(name))
+      slots += worker.message.slots;
+  return slots;
 }
 
 void restore_site(Cluster& cluster) noexcept {

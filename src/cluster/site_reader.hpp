@@ -21,6 +21,10 @@ struct SiteReading {
 /// Throws ClusterError. Thread-safe.
 SiteReading read_site(Cluster& cluster);
 
+/// Slices of jobs that the site's workers have in progress at once, without those that are dead or
+/// draining. Throws ClusterError. Thread-safe.
+std::size_t slots_of_site(Cluster& cluster);
+
 /// Makes the site's streams again if the broker has lost them, and the settings allow it. Does not
 /// wait for a broker that is away. A failure is logged. Thread-safe.
 void restore_site(Cluster& cluster) noexcept;

@@ -76,6 +76,7 @@ std::vector<ClusterWorkerStatus> cluster_workers(Cluster& cluster) {
                                .version = worker.message.version,
                                .seen = std::max(site.now - worker.seen, Clock::duration(0)),
                                .capacity = worker.message.capacity,
+                               .slots = worker.message.slots,
                                .streams = streams[name],
                                .labels = worker.message.labels,
                                .unfit = worker.message.unfit,

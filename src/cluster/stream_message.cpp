@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/stream_message.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
@@ -27,6 +28,9 @@ constexpr std::array<std::pair<OwnerMessage::State, std::string_view>, 4> kOwner
      {OwnerMessage::State::released, "released"},
      {OwnerMessage::State::ended, "ended"},
      {OwnerMessage::State::quarantined, "quarantined"}}};
+
+/// More that one worker says it has do not count.
+constexpr std::size_t kMostSlots = 4096;
 
 /// A load or a capacity.
 double read_cores(const char* schema, const json& value) {
@@ -146,6 +150,7 @@ std::string to_message(const WorkerMessage& worker) {
                  {"unfit", worker.unfit},
                  {"troubles", worker.troubles},
                  {"statistics", worker.statistics}};
+  if (worker.slots > 0) result["slots"] = worker.slots;
   if (!worker.view.empty()) result["view"] = worker.view;
   return result.dump();
 }
@@ -163,8 +168,10 @@ WorkerMessage read_worker_message(const std::string& message) {
                          .unfit = parsed.at("unfit"),
                          .troubles = parsed.at("troubles"),
                          .statistics = object_in(kWorker, parsed.at("statistics"))};
-    // Nothing depends on it, so a value of a later version is no reason to take the worker for
+    // Little depends on these, so a value of a later version is no reason to take the worker for
     // dead.
+    if (parsed.contains("slots") && parsed["slots"].is_number_unsigned())
+      worker.slots = std::min(parsed["slots"].get<std::size_t>(), kMostSlots);
     if (parsed.contains("view") && parsed["view"].is_string()) worker.view = parsed["view"];
     if (worker.lease <= nanoseconds(0))
       refuse_message(kWorker, "its lease is " + std::to_string(worker.lease.count()) + " ns");

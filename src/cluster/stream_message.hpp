@@ -86,8 +86,9 @@ struct WorkerMessage {
   std::map<std::string, std::string> unfit{};
   std::map<std::string, std::string> troubles{};         ///< of streams that it runs
   nlohmann::json statistics = nlohmann::json::object();  ///< numbers, which status sums
-  /// The URL of the live view of its streams; empty: none. Optional in the message.
-  std::string view{};
+  // Optional in the message.
+  std::size_t slots = 0;  ///< for slices of jobs; 0: not known
+  std::string view{};     ///< the URL of the live view of its streams; empty: none
 };
 /// As JSON, "vcap.worker/1".
 std::string to_message(const WorkerMessage& worker);

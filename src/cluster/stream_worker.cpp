@@ -189,6 +189,7 @@ WorkerMessage StreamWorker::message(bool has_ended) {
                         .lease = settings_.lease,
                         .capacity = is_ending_ ? 0 : settings_.capacity,
                         .labels = settings_.labels,
+                        .slots = is_ending_ ? 0 : settings_.slots,
                         .view = has_ended ? std::string() : view_url_};
   for (const auto& [stream, unfit] : unfit_) message.unfit.emplace(stream, unfit.reason);
   for (const auto& [stream, own] : owned_)

@@ -33,7 +33,8 @@ class StreamWorker {
     std::string name{};    ///< unique in the site
     std::string folder{};  ///< for this worker alone: the spool
     std::chrono::nanoseconds lease{0};
-    double capacity = 0;  ///< in cores; 0: no streams
+    double capacity = 0;    ///< in cores; 0: no streams
+    std::size_t slots = 0;  ///< for slices of jobs
     std::set<std::string> labels{};
     std::chrono::nanoseconds batch_time{0};
     std::chrono::nanoseconds checkpoint_time{0};

@@ -189,6 +189,7 @@ class ClusterWorker::Impl {
             .folder = place_.folder().native(),
             .lease = settings_.stream_lease,
             .capacity = settings_.capacity.value_or(static_cast<double>(cores())),
+            .slots = slots_,
             .labels = std::move(labels),
             .batch_time = settings_.record_time,
             .checkpoint_time = settings_.checkpoint_time,

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "cluster/host_name.hpp"
 #include "cluster/site_events.hpp"
+#include "cluster/site_reader.hpp"
 #include "jobs/job_stamp.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -27,6 +28,7 @@ struct WorkerJob::OpenVideo {
         work(worker_job.message_.job, worker_job.capsules(), store,
              {.clock = std::make_shared<detail::SteadyClock>(),
               .workers = worker_job.context_.slots,
+              .all_workers = worker_job.site_slots(),
               .videos = worker_job.message_.videos,
               .capsule_deadline = worker_job.message_.capsule_deadline,
               .first_call_deadline = worker_job.message_.first_call_deadline}),
@@ -45,6 +47,8 @@ namespace {
 /// How long a worker leaves another attempt to others, if it does not have the video, or cannot
 /// write.
 constexpr std::chrono::seconds kAvoidTime{30};
+/// How long a count of the site's slots is used.
+constexpr std::chrono::seconds kSlotsTime{10};
 
 std::unique_ptr<ObjectStore> objects_of(const JobMessage& message, Cluster::Impl& cluster) {
   return message.shared.empty() ? make_broker_store(cluster.jet_stream, cluster.site)
@@ -91,6 +95,16 @@ std::shared_ptr<WorkerJob::OpenVideo> WorkerJob::find(const SliceTask& task) {
     return video->id == id && video->plan == task.plan;
   });
   return found == videos_.end() ? nullptr : *found;
+}
+
+std::size_t WorkerJob::site_slots() {
+  const MutexLock lock(mutex_);
+  const Clock::time_point now = queue_->clock().now();
+  if (!slots_ || now >= slots_until_) {
+    slots_ = slots_of_site(*context_.cluster);
+    slots_until_ = now + kSlotsTime;
+  }
+  return *slots_;
 }
 
 std::shared_ptr<WorkerJob::OpenVideo> WorkerJob::open(const SliceTask& task) {

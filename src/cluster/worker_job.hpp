@@ -66,6 +66,8 @@ class WorkerJob {
 
   std::shared_ptr<OpenVideo> find(const SliceTask& task) VCAP_EXCLUDES(mutex_);
   std::shared_ptr<OpenVideo> open(const SliceTask& task) VCAP_EXCLUDES(mutex_);
+  /// Slices in progress at once on all workers. A video that is not cut yet is cut for so many.
+  std::size_t site_slots() VCAP_EXCLUDES(mutex_);
   void check_file(const SliceTask& task);
   bool carry_out(const TaskQueue::Lease& lease, const SliceTask& task, Pipeline& pipeline,
                  const std::stop_token& stop, TimedParts& parts);
@@ -87,6 +89,8 @@ class WorkerJob {
 
   Mutex mutex_;
   std::optional<std::vector<std::shared_ptr<Capsule>>> capsules_ VCAP_GUARDED_BY(mutex_);
+  std::optional<std::size_t> slots_ VCAP_GUARDED_BY(mutex_);  ///< of the site
+  Clock::time_point slots_until_ VCAP_GUARDED_BY(mutex_);     ///< when they are counted again
   /// Those whose slices were begun last, the latest one at the end.
   std::deque<std::shared_ptr<OpenVideo>> videos_ VCAP_GUARDED_BY(mutex_);
 };

@@ -38,7 +38,8 @@ JobWork::JobWork(const Job& job, const std::vector<std::shared_ptr<Capsule>>& ca
       setting_{.job = job,
                .capsule_set = capsule_set_,
                .store = store,
-               .parts_wanted = parts_wanted(settings.videos, settings.workers),
+               .parts_wanted =
+                   parts_wanted(settings.videos, std::max(settings.workers, settings.all_workers)),
                .decoder_threads = decoder_threads(settings.videos, settings.workers),
                .capsule_deadline = settings.capsule_deadline,
                .first_call_deadline = settings.first_call_deadline,

@@ -23,8 +23,9 @@ class VCAP_EXPORT JobWork {
  public:
   struct Settings {
     std::shared_ptr<Clock> clock{};
-    std::size_t workers = 1;  ///< slices in progress at once, here and elsewhere
-    std::size_t videos = 1;   ///< of the job
+    std::size_t workers = 1;      ///< slices in progress at once, in this process
+    std::size_t all_workers = 0;  ///< the same, in all processes; 0: there are no others
+    std::size_t videos = 1;       ///< of the job
     std::chrono::nanoseconds capsule_deadline{0};
     std::chrono::nanoseconds first_call_deadline{0};
     std::function<void(const FrameRecord&)> on_record{};

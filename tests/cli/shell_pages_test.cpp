@@ -111,7 +111,7 @@ TEST_F(ShellCompletion, KnowsCommandsOptionsAndValuesInZsh) {
   EXPECT_THAT(in_zsh("vcap run --overf", "low"), HasSubstr("--overflow"));
   EXPECT_THAT(in_zsh("vcap run --overflow=drop-o", "ldest"), HasSubstr("drop-oldest"));
   EXPECT_THAT(in_zsh("vcap cluster dr", "ain"), HasSubstr("drain"));
-  EXPECT_THAT(in_zsh("vcap cluster up --di", "r"), HasSubstr("--dir"));
+  EXPECT_THAT(in_zsh("vcap cluster up --di", "--dir"), HasSubstr("--dir"));
 }
 
 TEST_F(ShellCompletion, RefusesAnUnknownShell) {

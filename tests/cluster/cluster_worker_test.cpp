@@ -20,6 +20,7 @@
 #include "cluster/cluster_impl.hpp"
 #include "cluster/nats_server.hpp"
 #include "cluster/object_store.hpp"
+#include "cluster/site_reader.hpp"
 #include "cluster/worker_place.hpp"
 #include "files/digest.hpp"
 #include "support/bounded_wait.hpp"
@@ -102,6 +103,20 @@ TEST_F(ClusterWorkerTest, GivesTheOutputsOfOneProcess) {
   const WorkerStatistics other = second.end();
   EXPECT_EQ(one.failed + other.failed + one.refused + other.refused, 0u);
   EXPECT_EQ(one.done + other.done, 7u + 14u);
+}
+
+TEST_F(ClusterWorkerTest, CutsAVideoForTheSlotsOfAllWorkers) {
+  const std::string path = clip("long.mp4", 900);
+  RunningWorker first(server_, folder_ / "w1", 1);
+  RunningWorker second(server_, folder_ / "w2", 1);
+  RunningWorker third(server_, folder_ / "w3", 2);
+  const auto cluster = connect();
+  yield_until("the workers", [&] { return slots_of_site(*cluster) == 4; });
+  EXPECT_EQ(run_cluster_job(connect(), job({path}, "out")).done, 1);
+  EXPECT_EQ(first.end().done + second.end().done + third.end().done, 8u);
+  EXPECT_EQ(slots_of_site(*cluster), 0u) << "they have ended";
+  EXPECT_EQ(run_job(job({path}, "alone")).done, 1);
+  EXPECT_TRUE(outputs_in(folder_ / "out") == outputs_in(folder_ / "alone"));
 }
 
 TEST_F(ClusterWorkerTest, ScansAVideoOnceForAllWorkers) {

@@ -35,6 +35,7 @@ struct ClusterWorkerStatus {
   std::chrono::nanoseconds seen{0};  ///< how long ago its last sign of life was
   double capacity = 0;               ///< in cores
   double load = 0;                   ///< of its streams, in cores
+  std::size_t slots = 0;             ///< slices of jobs that it has in progress at once
   std::vector<std::string> streams{};
   std::set<std::string> labels{};
   std::map<std::string, std::string> unfit{};  ///< streams that it cannot run now, and why
