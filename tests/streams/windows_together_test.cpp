@@ -84,14 +84,15 @@ std::shared_ptr<Capsule> make_windows(CapsuleInfo info, Calls& calls) {
   });
 }
 
-/// Runs ten frames; the call for the first one ends only when all frames have begun, so that
-/// the others gather.
+/// Runs ten frames; the first call for a frame by itself ends only when all frames have begun, so
+/// that the others gather. It need not be that of frame 0: another worker may be faster.
 std::vector<FrameRecord> run_gathered(std::vector<std::shared_ptr<Capsule>> capsules,
                                       Calls& calls) {
   Latch all_read;
+  std::atomic<bool> is_first = true;
   Pipeline pipeline(std::move(capsules), {.workers = 2});
-  calls.before_alone = [&](const Frame& frame) {
-    if (frame.index != 0) return;
+  calls.before_alone = [&](const Frame&) {
+    if (!is_first.exchange(false)) return;
     all_read.wait("the end of the source");
     yield_until("the begin of all frames",
                 [&] { return pipeline.stats().streams.front().waiting == 0; });
