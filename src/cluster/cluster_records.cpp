@@ -60,6 +60,15 @@ class ClusterRecordReader::Impl {
   void take(const StoredMessage& message, std::vector<ClusterRecord>& records) {
     const std::string stream = last_token(message.subject);
     RecordBatchHead head = read_head(message.body);
+    // The broker may have taken it when another owner had just begun (begin_epoch()). A stream that
+    // was forgotten begins anew.
+    std::uint64_t& epoch = epochs_[stream];
+    if (head.spool.empty() && head.epoch == 1) epoch = 0;
+    if (head.epoch < epoch)
+      throw ClusterError(ErrorCode::invalid_message,
+                         "epoch " + std::to_string(head.epoch) + " (worker " + head.worker +
+                             ") was over: epoch " + std::to_string(epoch) + " had begun");
+    epoch = head.epoch;
     // Workers store each message once; other ways to the site may not.
     std::uint64_t& seen = seen_[{stream, head.spool}];
     if (!head.spool.empty() && head.sequence <= seen) return;
@@ -75,6 +84,7 @@ class ClusterRecordReader::Impl {
   const std::shared_ptr<Cluster> cluster_;
   StreamReader reader_;
   std::map<std::pair<std::string, std::string>, std::uint64_t> seen_;
+  std::map<std::string, std::uint64_t> epochs_;  ///< of each stream
   std::uint64_t refused_ = 0;
   bool has_more_ = true;
 };

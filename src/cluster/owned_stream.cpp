@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "cluster/begin_epoch.hpp"
 #include "files/strict_json.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -140,7 +141,14 @@ void OwnedStream::run() {
   EpochBegin begin;
   for (const auto& [capsule, continues] : body.states())
     (continues && saved.contains(capsule) ? begin.restored : begin.renewed).push_back(capsule);
-  lane_ = context_.outlet.begin(epoch_, store_begin(begin));
+  const auto sequence =
+      begin_epoch(context_.cluster->impl().jet_stream, context_.cluster->impl().site,
+                  {.epoch = epoch_, .worker = claim_.owner.worker, .time = context_.time}, begin);
+  if (!sequence) {
+    lose();
+    return;
+  }
+  lane_ = context_.outlet.begin(epoch_, *sequence);
   context_.events.tell("stream begun", {{"stream", id_},
                                         {"epoch", epoch_.epoch},
                                         {"frame_index", begin.frame_index},
@@ -150,37 +158,6 @@ void OwnedStream::run() {
   has_deaths_ = claim_.owner.deaths > 0;
   Host host(*this, body);
   body.run(begin, std::move(saved), host);
-}
-
-/// Sets where the frames begin, and returns the sequence of the message.
-std::uint64_t OwnedStream::store_begin(EpochBegin& begin) {
-  Cluster::Impl& impl = context_.cluster->impl();
-  const std::string stream = impl.site.stream(Site::Kind::record);
-  const std::string subject = impl.site.subject(Site::Kind::record, {id_});
-  for (;;) {
-    const std::optional<StoredMessage> last = impl.jet_stream.last(stream, subject);
-    begin.is_first = !last && epoch_.epoch == 1;
-    if (last) {
-      try {
-        const RecordBatchHead head = read_head(last->body);
-        if (head.epoch > epoch_.epoch) lose();
-        begin.frame_index = head.next_frame_index;
-        // Its time goes on while nobody has the stream.
-        const nanoseconds since = impl.jet_stream.time(stream) - last->time;
-        begin.pts = head.pts + std::max<nanoseconds>(since, std::chrono::milliseconds(1));
-      } catch (const ClusterError& error) {
-        if (error.code() != ErrorCode::invalid_message) throw;
-        log(LogLevel::warning, "cluster: stream " + quote(id_) +
-                                   ": its last records are ignored, so its frames are counted "
-                                   "from 0: " +
-                                   error.what());
-      }
-    }
-    if (is_stopping()) throw ClusterError(ErrorCode::closed, "stream " + quote(id_) + " is to end");
-    if (const auto sequence = impl.jet_stream.store(
-            subject, begin_message(epoch_, claim_.owner.worker, begin), last ? last->sequence : 0))
-      return *sequence;
-  }
 }
 
 /// States that cannot be read begin anew.

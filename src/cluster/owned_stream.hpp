@@ -38,6 +38,8 @@ class OwnedStream {
     std::chrono::nanoseconds stable_time{0};
     /// How long the end waits for the broker to take the last records (RecordOutlet::end).
     std::chrono::nanoseconds end_wait{0};
+    /// The broker's time since 1970. [any thread]
+    std::function<std::chrono::nanoseconds()> time{};
     std::function<void()> on_end{};  ///< [thread of the stream]
   };
   /// The claim, as the broker has it.
@@ -76,7 +78,6 @@ class OwnedStream {
 
   void live() VCAP_EXCLUDES(mutex_);
   void run() VCAP_EXCLUDES(mutex_);
-  std::uint64_t store_begin(EpochBegin& begin);
   std::map<std::string, SavedState> read_checkpoint();
   /// What a checkpoint stores.
   struct States {

@@ -163,9 +163,9 @@ std::string RecordSender::try_to_deliver(const StreamEpoch& epoch, const Outgoin
 RecordSender::Found RecordSender::find_place(const StreamEpoch& epoch,
                                              const OutgoingMessage& message) {
   const Site& site = cluster_->impl().site;
-  const auto another = [&epoch](std::uint64_t owner) {
-    return Found{.refusal = "stream " + quote(epoch.stream) + " has another owner since (epoch " +
-                            std::to_string(owner) + "; this is epoch " +
+  const auto another = [&epoch](std::uint64_t owner, const std::string& worker) {
+    return Found{.refusal = "stream " + quote(epoch.stream) + " has another owner since, worker " +
+                            worker + " (epoch " + std::to_string(owner) + "; this is epoch " +
                             std::to_string(epoch.epoch) + ')'};
   };
   const auto last = jet_stream_.last(site.stream(Site::Kind::record),
@@ -174,13 +174,15 @@ RecordSender::Found RecordSender::find_place(const StreamEpoch& epoch,
     try {
       const RecordBatchHead head = read_head(last->body);
       if (head.epoch == epoch.epoch) {
+        // Two workers have claimed the same epoch at once.
+        if (head.worker != read_head(message.body).worker) return another(head.epoch, head.worker);
         // If a later message is there, the next ones of the spool may be, too.
         if (is_up_to(message, head) && id_of(head) != message.id) return {.is_delivered = true};
         return {.last = last->sequence, .is_delivered = id_of(head) == message.id};
       }
       if (head.epoch > epoch.epoch) {
         if (is_among_last(epoch, last->sequence, message)) return {.is_delivered = true};
-        return another(head.epoch);
+        return another(head.epoch, head.worker);
       }
     } catch (const ClusterError&) {  // not a worker's message; the owner's record decides
     }
@@ -189,8 +191,8 @@ RecordSender::Found RecordSender::find_place(const StreamEpoch& epoch,
   const auto owner = jet_stream_.last(site.stream(Site::Kind::owner),
                                       site.subject(Site::Kind::owner, {epoch.stream}));
   if (!owner) return {.refusal = "stream " + quote(epoch.stream) + " was removed"};
-  const std::uint64_t current = read_owner_message(owner->body).epoch;
-  if (current > epoch.epoch) return another(current);
+  const OwnerMessage current = read_owner_message(owner->body);
+  if (current.epoch > epoch.epoch) return another(current.epoch, current.worker);
   return {.last = last ? last->sequence : 0};
 }
 

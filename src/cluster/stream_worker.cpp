@@ -249,6 +249,11 @@ void StreamWorker::beat(bool has_ended) {
 
 void StreamWorker::read_site() {
   const Site& site = cluster_->impl().site;
+  auto clock = std::make_shared<ClusterClock>(jet_stream_, site.stream(Site::Kind::worker));
+  {
+    const MutexLock lock(mutex_);
+    clock_ = std::move(clock);
+  }
   for (const Site::Kind kind : kHeard) {
     const std::uint64_t sequence = jet_stream_.last_sequence(site.stream(kind));
     {
@@ -316,6 +321,12 @@ void StreamWorker::wake() {
   const MutexLock lock(mutex_);
   has_changed_ = true;
   changed_.notify_all();
+}
+
+/// The broker's, since 1970.
+nanoseconds StreamWorker::site_time() {
+  const MutexLock lock(mutex_);
+  return clock_->now().time_since_epoch();
 }
 
 void StreamWorker::act(const std::stop_token& stop) {
@@ -400,7 +411,10 @@ void StreamWorker::end_streams(const Placement& placement) {
   for (const auto& [id, own] : owned_) {
     const auto stream = view_.streams().find(id);
     const auto owner = view_.owner(id);
-    if (owner && owner->message.epoch > own->epoch()) {
+    // Two workers may have made the same claim at once, and the broker taken both; the last counts.
+    const bool is_claimed_twice =
+        owner && owner->message.epoch == own->epoch() && owner->message.session != session_;
+    if (is_claimed_twice || (owner && owner->message.epoch > own->epoch())) {
       own->lose();
       continue;
     }
@@ -548,6 +562,7 @@ void StreamWorker::claim(Vacancy vacancy) {
                                                       .checkpoint_time = settings_.checkpoint_time,
                                                       .stable_time = settings_.stable_time,
                                                       .end_wait = kEndWait,
+                                                      .time = [this] { return site_time(); },
                                                       .on_end = [this] { wake(); }}));
   stream_count_ = owned_.size();
 }

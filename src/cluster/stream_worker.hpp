@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/thread_annotations.hpp"
+#include "cluster/cluster_clock.hpp"
 #include "cluster/cluster_impl.hpp"
 #include "cluster/owned_stream.hpp"
 #include "cluster/record_outlet.hpp"
@@ -99,6 +100,7 @@ class StreamWorker {
   void obey_orders() VCAP_EXCLUDES(mutex_);
   void end_all();
   void wake() VCAP_EXCLUDES(mutex_);
+  std::chrono::nanoseconds site_time() VCAP_EXCLUDES(mutex_);
   Clock::time_point next_time() VCAP_REQUIRES(mutex_);
 
   const std::shared_ptr<Cluster> cluster_;
@@ -133,6 +135,8 @@ class StreamWorker {
   Mutex mutex_;
   CondVar changed_;
   SiteView view_ VCAP_GUARDED_BY(mutex_);
+  /// Null before the site was read for the first time.
+  std::shared_ptr<const ClusterClock> clock_ VCAP_GUARDED_BY(mutex_);
   bool is_stale_ VCAP_GUARDED_BY(mutex_) = true;     ///< the site must be read again
   bool has_changed_ VCAP_GUARDED_BY(mutex_) = true;  ///< placements may have changed
   std::uint64_t refused_notes_ VCAP_GUARDED_BY(mutex_) = 0;

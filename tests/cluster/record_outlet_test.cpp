@@ -103,5 +103,18 @@ TEST_F(RecordOutletTest, SetsNothingAsideThatTheBrokerHasOfAnEarlierOwner) {
   EXPECT_EQ(next.counts().published.refused, 0u);
 }
 
+TEST_F(RecordOutletTest, SetsAsideWhatComesAfterTheBeginOfAnotherWorkerInTheSameEpoch) {
+  begin(10);
+  add(0);
+  await_records("gate", 1);
+  impl().jet_stream.store(impl().site.subject(Site::Kind::record, {"gate"}),
+                          begin_message(epoch_, "y", {.frame_index = 1}));
+  add(1);
+  EXPECT_TRUE(outlet_->end(*lane_, seconds(30)));
+  EXPECT_TRUE(outlet_->is_superseded(*lane_));
+  await("the count", [&] { return outlet_->counts().published.refused == 1; });
+  EXPECT_EQ(records("gate").size(), 1u);
+}
+
 }  // namespace
 }  // namespace vcap::test

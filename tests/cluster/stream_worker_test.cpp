@@ -162,8 +162,25 @@ TEST_F(StreamWorkerTest, TakesOverFromAWorkerThatIsCutOffAndSetsItsLaterRecordsA
   std::ifstream aside(folder / "spool/refused.jsonl");
   std::string line;
   ASSERT_TRUE(std::getline(aside, line));
-  EXPECT_THAT(line, HasSubstr("another owner since (epoch 2; this is epoch 1)"));
+  EXPECT_THAT(line, HasSubstr("another owner since, worker y (epoch 2; this is epoch 1)"));
   EXPECT_EQ(cluster_workers(*client_)[0].statistics["losses"], 1);
+}
+
+TEST_F(StreamWorkerTest, GivesAStreamUpIfTheBrokerHasTakenTheSameClaimOfAnother) {
+  add("gate");
+  const auto worker = start({.name = "x"});
+  await_records("gate", 5);
+  const std::string subject = impl().site.subject(Site::Kind::owner, {"gate"});
+  OwnerMessage other = read_owner_message(
+      impl().jet_stream.last(impl().site.stream(Site::Kind::owner), subject)->body);
+  other.worker = "y";
+  other.session = "that of y";
+  impl().jet_stream.store(subject, to_message(other));
+  await("the next epoch",
+        [&] { return status("gate").worker == "x" && status("gate").epoch == 2; });
+  await("the count", [&] { return cluster_workers(*client_)[0].statistics["losses"] == 1; });
+  await_records("gate", records("gate").size() + 5);
+  expect_once(records("gate"));
 }
 
 TEST_F(StreamWorkerTest, GoesOnWithoutTheBrokerAndSendsItsRecordsLater) {

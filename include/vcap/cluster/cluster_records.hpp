@@ -45,7 +45,7 @@ class VCAP_EXPORT ClusterRecordReader {
   std::vector<ClusterRecord> next(std::chrono::milliseconds wait);
   /// Whether there may be more that the site had before the last call.
   bool has_more() const noexcept;
-  /// Messages that were not valid, and were left out.
+  /// Messages that were left out: not valid, or of an owner that another one had replaced.
   std::uint64_t refused() const noexcept;
 
  private:
