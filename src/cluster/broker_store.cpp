@@ -131,12 +131,17 @@ class BrokerStore final : public ObjectStore {
       fail(reference, "its description is invalid");
     Sha256 digest;
     std::uint64_t size = 0;
-    jet_stream_.each(stream_, chunks_ + id, [&](const StoredMessage& chunk) {
+    const auto take_chunk = [&](const StoredMessage& chunk) {
       size += chunk.body.size();
       if (size > reference.size) fail(reference, "it is larger than it should be");
       take(chunk.body);
       digest.update(std::as_bytes(std::span(chunk.body)));
-    });
+    };
+    if (info.value("chunks", 0) != 1) {
+      jet_stream_.each(stream_, chunks_ + id, take_chunk);
+    } else if (const auto chunk = jet_stream_.last(stream_, chunks_ + id)) {
+      take_chunk(*chunk);
+    }
     if (size != reference.size || digest.hexadecimal() != reference.sha256)
       fail(reference, "its content is another one");
   }

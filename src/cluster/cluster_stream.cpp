@@ -93,7 +93,7 @@ ClusterStreamStatus status_of(const SiteView& view, const Placement& placement,
                              .labels = entry.message.labels};
   for (const StreamMessage::CapsuleObject& capsule : entry.message.capsules)
     status.capsules.push_back(capsule.name + '@' + capsule.object.sha256.substr(0, 12));
-  const auto owner = view.owner(id);
+  const auto* const owner = view.owner(id);
   if (owner) status.epoch = static_cast<std::int64_t>(owner->message.epoch);
   status.worker = view.living_owner(id, now);
   if (!status.worker.empty()) {

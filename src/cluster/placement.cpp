@@ -63,7 +63,7 @@ void move_one(const std::vector<const StreamToPlace*>& streams,
   Place* to = nullptr;
   double least = before;
   for (const StreamToPlace* const stream : streams) {
-    if (placement.workers.at(stream->id) != fullest->worker->name) continue;
+    if (stream->owner != fullest->worker->name) continue;
     for (auto& [name, place] : places) {
       if (&place == fullest || !is_fit(*place.worker, *stream) ||
           !place.has_room_for(stream->load) || place.filled_with(0) > before - kLeastDifference)
@@ -92,7 +92,7 @@ Placement place(const std::vector<StreamToPlace>& streams,
   for (const StreamToPlace& stream : streams) {
     const auto owner = places.find(stream.owner);
     if (owner != places.end() && is_fit(*owner->second.worker, stream)) {
-      placement.workers[stream.id] = stream.owner;
+      placement.workers.emplace_hint(placement.workers.end(), stream.id, stream.owner);
       kept.push_back(&stream);
     } else {
       others.push_back(&stream);

@@ -11,6 +11,9 @@ RecordOutlet::Settings with_clock(RecordOutlet::Settings settings) {
   return settings;
 }
 
+/// In the time of a batch: what is due until the next one goes along. So the disk and the broker
+/// get the messages of many streams at once.
+constexpr int kFlushes = 10;
 /// Longest wait of end(), in its times without news.
 constexpr int kMostWaits = 10;
 /// How often drain() looks at the stop token and the spool.
@@ -66,8 +69,8 @@ void RecordOutlet::add(RecordLane& lane, std::string_view record, std::int64_t f
   if (!is_first) return;
   const Clock::time_point time = settings_.clock->now() + settings_.batch_time;
   const MutexLock lock(mutex_);
+  if (due_.empty()) changed_.notify_all();
   due_.push_back({time, lanes_.at(lane.epoch_)});
-  changed_.notify_all();
 }
 
 void RecordOutlet::flush(RecordLane& lane) {
@@ -142,7 +145,7 @@ void RecordOutlet::settled(const StreamEpoch& epoch, bool delivered) {
 
 void RecordOutlet::keep_flushing() {
   for (;;) {
-    Due next;
+    std::vector<std::shared_ptr<RecordLane>> lanes;
     {
       const MutexLock lock(mutex_);
       while (!ending_ && (due_.empty() || settings_.clock->now() < due_.front().time)) {
@@ -152,11 +155,16 @@ void RecordOutlet::keep_flushing() {
           changed_.wait_until(*settings_.clock, mutex_, due_.front().time);
       }
       if (ending_) return;
-      next = std::move(due_.front());
-      due_.pop_front();
+      const Clock::time_point end = settings_.clock->now() + settings_.batch_time / kFlushes;
+      while (!due_.empty() && due_.front().time <= end) {
+        lanes.push_back(std::move(due_.front().lane));
+        due_.pop_front();
+      }
     }
-    const MutexLock lane_lock(next.lane->mutex_);
-    flush(*next.lane);
+    for (const std::shared_ptr<RecordLane>& lane : lanes) {
+      const MutexLock lane_lock(lane->mutex_);
+      flush(*lane);
+    }
   }
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/thread_annotations.hpp"
 #include "cluster/cluster_impl.hpp"

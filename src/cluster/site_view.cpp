@@ -2,6 +2,7 @@
 #include "cluster/site_view.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -56,10 +57,11 @@ bool SiteView::apply(Site::Kind kind, const std::string& id, std::uint64_t seque
       return replace_entry(streams_, id, sequence, now, [&] { return read_stream_message(body); });
     case Site::Kind::owner:
       try {
-        const auto known = owner(id);
+        std::optional<OwnerMessage> before;
+        if (const auto* const known = owner(id)) before = known->message;
         return replace_entry(owners_, id, sequence, now,
                              [&] { return read_owner_message(body); }) &&
-               !(known && places_equally(known->message, owners_.at(id).message));
+               !(before && places_equally(*before, owners_.at(id).message));
       } catch (const ClusterError&) {
         owners_[id].sequence = sequence;  // nobody has it, and the next owner replaces the message
         throw;
@@ -104,10 +106,9 @@ void SiteView::restart_lease(const std::string& worker, Clock::time_point now) {
   if (const auto found = workers_.find(worker); found != workers_.end()) found->second.seen = now;
 }
 
-std::optional<SiteView::Entry<OwnerMessage>> SiteView::owner(const std::string& stream) const {
+const SiteView::Entry<OwnerMessage>* SiteView::owner(const std::string& stream) const& {
   const auto found = owners_.find(stream);
-  if (found == owners_.end()) return std::nullopt;
-  return found->second;
+  return found == owners_.end() ? nullptr : &found->second;
 }
 
 bool SiteView::is_draining(const std::string& worker) const {
@@ -123,12 +124,14 @@ bool SiteView::is_alive(const std::string& worker, const std::string& session,
 }
 
 std::string SiteView::living_owner(const std::string& stream, Clock::time_point now) const {
-  const auto found = owners_.find(stream);
-  if (found == owners_.end()) return {};
-  const OwnerMessage& owner = found->second.message;
-  const bool has_owner =
-      owner.state == OwnerMessage::State::running && is_alive(owner.worker, owner.session, now);
-  return has_owner ? owner.worker : std::string();
+  return living(owner(stream), now);
+}
+
+std::string SiteView::living(const Entry<OwnerMessage>* owner, Clock::time_point now) const {
+  if (owner == nullptr || owner->message.state != OwnerMessage::State::running ||
+      !is_alive(owner->message.worker, owner->message.session, now))
+    return {};
+  return owner->message.worker;
 }
 
 Clock::time_point SiteView::first_end(Clock::time_point now) const {
@@ -159,23 +162,26 @@ Placement SiteView::placement(Clock::time_point now) const {
   }
   std::vector<StreamToPlace> streams;
   std::map<std::string, std::string> quarantined;
+  streams.reserve(streams_.size());
+  auto next_owner = owners_.begin();  // both are in the order of the streams' names
   for (const auto& [id, entry] : streams_) {
+    while (next_owner != owners_.end() && next_owner->first < id) ++next_owner;
+    const bool has_owner = next_owner != owners_.end() && next_owner->first == id;
+    const Entry<OwnerMessage>* const owner = has_owner ? &next_owner->second : nullptr;
     if (entry.message.is_removed) continue;
-    const auto owner = owners_.find(id);
     // A stream that was added again runs again.
-    if (owner != owners_.end() && owner->second.message.state == OwnerMessage::State::ended &&
-        owner->second.message.stream == entry.sequence)
-      continue;
-    if (owner != owners_.end() && owner->second.message.stream == entry.sequence &&
-        owner->second.message.state == OwnerMessage::State::quarantined &&
-        now - owner->second.seen < kQuarantine) {
-      quarantined[id] = owner->second.message.reason;
+    const bool is_of_stream = owner != nullptr && owner->message.stream == entry.sequence;
+    if (is_of_stream && owner->message.state == OwnerMessage::State::ended) continue;
+    if (is_of_stream && owner->message.state == OwnerMessage::State::quarantined &&
+        now - owner->seen < kQuarantine) {
+      quarantined[id] = owner->message.reason;
       continue;
     }
+    const bool is_measured = owner != nullptr && owner->message.load;
     streams.push_back({.id = id,
-                       .load = load_of(id),
+                       .load = is_measured ? *owner->message.load : entry.message.load,
                        .labels = entry.message.labels,
-                       .owner = living_owner(id, now)});
+                       .owner = living(owner, now)});
   }
   Placement placement = place(streams, workers);
   placement.reasons.merge(quarantined);

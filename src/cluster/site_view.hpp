@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -54,8 +53,12 @@ class SiteView {
   const std::map<std::string, Entry<StreamMessage>>& streams() const&& = delete;
   const std::map<std::string, Worker>& workers() const& noexcept { return workers_; }
   const std::map<std::string, Worker>& workers() const&& = delete;
-  /// `nullopt` if the stream never had an owner.
-  std::optional<Entry<OwnerMessage>> owner(const std::string& stream) const;
+  /// The last owner of each stream that ever had one.
+  const std::map<std::string, Entry<OwnerMessage>>& owners() const& noexcept { return owners_; }
+  const std::map<std::string, Entry<OwnerMessage>>& owners() const&& = delete;
+  /// Null if the stream never had one.
+  const Entry<OwnerMessage>* owner(const std::string& stream) const&;
+  const Entry<OwnerMessage>* owner(const std::string& stream) const&& = delete;
   bool is_draining(const std::string& worker) const;
 
   /// Whether this process of the worker lives.
@@ -70,6 +73,9 @@ class SiteView {
   double load_of(const std::string& stream) const;
 
  private:
+  /// The same of an owner, which may be null.
+  std::string living(const Entry<OwnerMessage>* owner, Clock::time_point now) const;
+
   std::map<std::string, Entry<StreamMessage>> streams_;
   std::map<std::string, Entry<OwnerMessage>> owners_;
   std::map<std::string, Entry<OrderMessage>> orders_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
 #include <utility>
 
 #include "base/text.hpp"
@@ -39,6 +40,12 @@ constexpr seconds kMovePause{10};
 /// stream may be this worker, which would shut them out.
 constexpr seconds kLeftoversTime{10};
 constexpr std::chrono::milliseconds kEndWait{500};
+/// Changes come in crowds, and a placement of a large site takes some time. So after one, a worker
+/// rests so many times as long, and at most so long.
+constexpr int kRest = 4;
+constexpr std::chrono::milliseconds kMostRest{500};
+/// Claims that wait for their answers together.
+constexpr std::size_t kClaimsAtOnce = 32;
 /// How often an ending worker looks whether its streams have ended.
 constexpr std::chrono::milliseconds kEndStep{50};
 /// Owners of a stream that died one after the other: from then on they are suspected to die of it,
@@ -157,6 +164,8 @@ void StreamWorker::keep_working(const std::stop_token& stop) {
     const Clock::time_point end = next_time();
     while (!stop.stop_requested() && !has_changed_ && now() < end && (!is_stale_ || is_cut_off_))
       changed_.wait_until(mutex_, end);
+    const Clock::time_point rested = std::min(act_at_, end);
+    while (!stop.stop_requested() && now() < rested) changed_.wait_until(mutex_, rested);
     has_changed_ = false;
   }
 }
@@ -335,6 +344,7 @@ void StreamWorker::act(const std::stop_token& stop) {
   std::vector<Vacancy> vacant;
   std::vector<Vacancy> abandoned;
   std::vector<std::string> removed;
+  const Clock::time_point begin = now();
   {
     const MutexLock lock(mutex_);
     view_.restart_lease(settings_.name, now());
@@ -344,8 +354,10 @@ void StreamWorker::act(const std::stop_token& stop) {
     abandoned = this->abandoned(placement);
     removed = this->removed();
   }
+  const Clock::time_point placed = now();
+  act_at_ = placed + std::min<nanoseconds>(kMostRest, kRest * (placed - begin));
   // Streams may be many, and other workers act meanwhile. So the rest waits for a new placement.
-  const Clock::time_point end = now() + settings_.lease / kBeats;
+  const Clock::time_point end = placed + settings_.lease / kBeats;
   const auto may_go_on = [&] {
     if (stop.stop_requested()) return false;
     if (now() >= end) {
@@ -359,9 +371,11 @@ void StreamWorker::act(const std::stop_token& stop) {
     if (!may_go_on()) return;
     release(vacancy);
   }
-  for (Vacancy& vacancy : vacant) {
+  for (std::span<Vacancy> rest = vacant; !rest.empty();) {
     if (!may_go_on()) return;
-    claim(std::move(vacancy));
+    const std::size_t count = std::min(kClaimsAtOnce, rest.size());
+    claim(rest.first(count));
+    rest = rest.subspan(count);
   }
   for (const std::string& stream : removed) {
     if (!may_go_on()) return;
@@ -410,7 +424,7 @@ bool StreamWorker::collect_ended() {
 void StreamWorker::end_streams(const Placement& placement) {
   for (const auto& [id, own] : owned_) {
     const auto stream = view_.streams().find(id);
-    const auto owner = view_.owner(id);
+    const auto* const owner = view_.owner(id);
     // Two workers may have made the same claim at once, and the broker taken both; the last counts.
     const bool is_claimed_twice =
         owner && owner->message.epoch == own->epoch() && owner->message.session != session_;
@@ -437,30 +451,34 @@ void StreamWorker::end_streams(const Placement& placement) {
 
 std::vector<StreamWorker::Vacancy> StreamWorker::vacancies(const Placement& placement) const {
   std::vector<Vacancy> result;
-  for (const auto& [id, worker] : placement.workers)
-    if (worker == settings_.name && !owned_.contains(id) && is_vacant(id))
-      result.push_back({id, view_.streams().at(id), view_.owner(id)});
+  for (const auto& [id, worker] : placement.workers) {
+    if (worker != settings_.name || owned_.contains(id) || !is_vacant(id)) continue;
+    Vacancy& vacancy = result.emplace_back(Vacancy{.id = id, .stream = view_.streams().at(id)});
+    if (const auto* const owner = view_.owner(id)) vacancy.owner = *owner;
+  }
   return result;
 }
 
 /// Also if this worker has claimed it or given it back, and the answer was lost.
 bool StreamWorker::is_vacant(const std::string& stream) const {
-  const auto owner = view_.owner(stream);
-  return view_.living_owner(stream, now()).empty() || (owner && owner->message.session == session_);
+  const auto* const owner = view_.owner(stream);
+  return view_.living_owner(stream, now()).empty() ||
+         (owner != nullptr && owner->message.session == session_);
 }
 
 /// Streams that this worker has according to the site, but does not run, and that are placed
 /// elsewhere.
 std::vector<StreamWorker::Vacancy> StreamWorker::abandoned(const Placement& placement) const {
   std::vector<Vacancy> result;
-  for (const auto& [id, stream] : view_.streams()) {
-    const auto owner = view_.owner(id);
-    if (!owner || owner->message.session != session_ || owned_.contains(id) ||
-        owner->message.state != OwnerMessage::State::running)
+  for (const auto& [id, owner] : view_.owners()) {
+    if (owner.message.session != session_ || owned_.contains(id) ||
+        owner.message.state != OwnerMessage::State::running)
       continue;
+    const auto stream = view_.streams().find(id);
     const auto placed = placement.workers.find(id);
-    if (placed == placement.workers.end() || placed->second != settings_.name)
-      result.push_back({id, stream, owner});
+    if (stream != view_.streams().end() &&
+        (placed == placement.workers.end() || placed->second != settings_.name))
+      result.push_back({id, stream->second, owner});
   }
   return result;
 }
@@ -499,8 +517,8 @@ bool StreamWorker::may_claim(const OwnerMessage& owner) {
   return true;
 }
 
-void StreamWorker::claim(Vacancy vacancy) {
-  const Site& site = cluster_->impl().site;
+/// The claim of a vacant stream; `nullopt` if it must wait.
+std::optional<StreamWorker::PreparedClaim> StreamWorker::prepare_claim(Vacancy vacancy) {
   OwnerMessage owner{.state = OwnerMessage::State::running,
                      .worker = settings_.name,
                      .session = session_,
@@ -526,18 +544,42 @@ void StreamWorker::claim(Vacancy vacancy) {
                    " workers in a row have died soon after they had begun it, the last one was " +
                    vacancy.owner->message.worker;
   }
-  if (!may_claim(owner)) return;
-  const std::string body = to_message(owner);
-  const auto sequence = jet_stream_.store(site.subject(Site::Kind::owner, {vacancy.id}), body,
-                                          vacancy.owner ? vacancy.owner->sequence : 0);
-  if (!sequence) {  // another worker was first, or the view is old
-    read_owner(vacancy.id);
-    return;
+  if (!may_claim(owner)) return std::nullopt;
+  return PreparedClaim{std::move(vacancy), std::move(owner), is_takeover};
+}
+
+/// Claims streams without waiting for each, and begins those that no other worker was faster to
+/// claim.
+void StreamWorker::claim(std::span<Vacancy> vacancies) {
+  const Site& site = cluster_->impl().site;
+  std::vector<PreparedClaim> claims;
+  std::vector<JetStream::NewMessage> messages;
+  for (Vacancy& vacancy : vacancies) {
+    auto prepared = prepare_claim(std::move(vacancy));
+    if (!prepared) continue;
+    const auto& before = prepared->vacancy.owner;
+    messages.push_back({.subject = site.subject(Site::Kind::owner, {prepared->vacancy.id}),
+                        .body = to_message(prepared->owner),
+                        .last = before ? before->sequence : 0});
+    claims.push_back(std::move(*prepared));
   }
-  {
-    const MutexLock lock(mutex_);
-    view_.apply(Site::Kind::owner, vacancy.id, *sequence, body, now());
+  const auto sequences = jet_stream_.store_each(messages);
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    if (!sequences[i]) {  // another worker was first, or the view is old
+      read_owner(claims[i].vacancy.id);
+      continue;
+    }
+    {
+      const MutexLock lock(mutex_);
+      view_.apply(Site::Kind::owner, claims[i].vacancy.id, *sequences[i], messages[i].body, now());
+    }
+    begin(std::move(claims[i]), *sequences[i]);
   }
+}
+
+/// Runs a stream that is claimed.
+void StreamWorker::begin(PreparedClaim claim, std::uint64_t sequence) {
+  auto& [vacancy, owner, is_takeover] = claim;
   if (owner.state == OwnerMessage::State::quarantined) {
     log(LogLevel::error, "worker: stream " + quote(vacancy.id) + ": " + owner.reason);
     events_.tell("stream set aside", {{"stream", vacancy.id}, {"reason", owner.reason}});
@@ -551,7 +593,7 @@ void StreamWorker::claim(Vacancy vacancy) {
                 {"from", vacancy.owner ? vacancy.owner->message.worker : std::string()}});
   owned_.emplace(vacancy.id, std::make_unique<OwnedStream>(
                                  vacancy.id, std::move(vacancy.stream.message),
-                                 OwnedStream::Claim{std::move(owner), *sequence},
+                                 OwnedStream::Claim{std::move(owner), sequence},
                                  OwnedStream::Context{.cluster = cluster_,
                                                       .make_body = settings_.make_body,
                                                       .outlet = outlet_,

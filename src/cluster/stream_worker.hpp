@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -74,6 +75,12 @@ class StreamWorker {
     SiteView::Entry<StreamMessage> stream{};
     std::optional<SiteView::Entry<OwnerMessage>> owner{};
   };
+  /// What is to be stored as the vacancy's owner.
+  struct PreparedClaim {
+    Vacancy vacancy{};
+    OwnerMessage owner{};
+    bool is_takeover = false;  ///< of a worker that has died
+  };
 
   void take_name(const std::stop_token& stop) VCAP_EXCLUDES(mutex_);
   void keep_working(const std::stop_token& stop);
@@ -91,7 +98,9 @@ class StreamWorker {
   std::vector<std::string> removed() const VCAP_REQUIRES(mutex_);
   std::vector<Vacancy> abandoned(const Placement& placement) const VCAP_REQUIRES(mutex_);
   bool collect_ended();
-  void claim(Vacancy vacancy);
+  std::optional<PreparedClaim> prepare_claim(Vacancy vacancy);
+  void claim(std::span<Vacancy> vacancies) VCAP_EXCLUDES(mutex_);
+  void begin(PreparedClaim claim, std::uint64_t sequence);
   bool may_claim(const OwnerMessage& owner);
   std::uint64_t next_epoch(const std::string& stream);
   void release(const Vacancy& vacancy);
@@ -128,6 +137,7 @@ class StreamWorker {
   std::atomic<bool> is_cut_off_ = false;                   ///< the last heartbeat failed
   Clock::time_point awake_at_ = Clock::time_point::max();  ///< when it was known to run last
   Clock::time_point beat_at_ = Clock::time_point::min();
+  Clock::time_point act_at_ = Clock::time_point::min();  ///< not before, however much changes
   Clock::time_point read_at_ = Clock::time_point::min();
   Clock::time_point suspect_at_ = Clock::time_point::min();  ///< when the next suspect may come
   std::optional<Clock::time_point> moved_at_{};              ///< when a stream was last given away

@@ -5,7 +5,8 @@
 # how long takeovers last.
 #   tests/cluster/simulated_site/run.sh [CAMERAS …] [-- OPTION …]
 # CAMERAS: 100, 1000 and 10000, one site after the other. Options are those of the program:
-#   --workers N, --seconds N, --frames N, --objects N, --state BYTES, --keep GB, --folder PATH
+#   --workers N, --seconds N, --frames N, --objects N, --state BYTES, --record-time S, --checkpoint-time S,
+#   --keep GB, --folder PATH
 # Fails if a camera changed its worker without a reason, or records were lost. Measure on a machine that
 # does nothing else.
 set -euo pipefail
@@ -14,7 +15,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 sizes=()
 while [ $# -gt 0 ]; do
   case "$1" in
-    -h | --help) sed -n '4,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '4,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     --) shift; break ;;
     [0-9]*) sizes+=("$1"); shift ;;
     *) echo "unknown option $1; see tests/cluster/simulated_site/run.sh --help" >&2; exit 2 ;;

@@ -53,6 +53,8 @@ struct Arguments {
   std::size_t workers = 0;  ///< 0: one for each 1,000 cameras, and at least 4
   int seconds = 10;         ///< that are measured
   SimulatedCamera::Settings camera{};
+  double record_time = 1;  ///< in seconds
+  double checkpoint_time = 10;
   double keep_gb = 4;    ///< of records that the broker keeps
   std::string folder{};  ///< keeps the logs; empty: a temporary one
 };
@@ -134,7 +136,9 @@ void SimulatedSite::start_workers() {
                             .url = settings_.url,
                             .folder = path("."),
                             .capacity = capacity,
-                            .camera = arguments_.camera};
+                            .camera = arguments_.camera,
+                            .record_time = arguments_.record_time,
+                            .checkpoint_time = arguments_.checkpoint_time};
     workers_.push_back({worker.name, std::make_unique<Process>(worker.words())});
   }
 }
@@ -330,9 +334,12 @@ void SimulatedSite::print_warnings(bool with_text) const {
 }
 
 bool SimulatedSite::run() {
-  std::printf("%zu simulated cameras of %g frames/s with %d objects on %zu workers\n",
-              arguments_.cameras, arguments_.camera.frames, arguments_.camera.objects,
-              arguments_.workers);
+  std::printf(
+      "%zu simulated cameras of %g frames/s with %d objects on %zu workers; a message every %g s, "
+      "a "
+      "checkpoint every %g s\n",
+      arguments_.cameras, arguments_.camera.frames, arguments_.camera.objects, arguments_.workers,
+      arguments_.record_time, arguments_.checkpoint_time);
   set_limit();
   bool is_whole = measure_start();
   is_whole = is_whole && measure_messages();
@@ -361,14 +368,19 @@ std::optional<Arguments> read_arguments(const std::vector<std::string>& given) {
                           : name == "--frames"  ? read_number(value, arguments.camera.frames)
                           : name == "--objects" ? read_number(value, arguments.camera.objects)
                           : name == "--state"   ? read_number(value, arguments.camera.state_bytes)
-                          : name == "--keep"    ? read_number(value, arguments.keep_gb)
-                                                : name == "--folder";
+                          : name == "--record-time" ? read_number(value, arguments.record_time)
+                          : name == "--checkpoint-time"
+                              ? read_number(value, arguments.checkpoint_time)
+                          : name == "--keep" ? read_number(value, arguments.keep_gb)
+                                             : name == "--folder";
     if (!is_valid) return {};
     if (name == "--folder") arguments.folder = value;
   }
   if (arguments.workers == 0)
     arguments.workers = std::max<std::size_t>(4, (arguments.cameras + 999) / 1'000);
-  if (arguments.workers < 3 || arguments.seconds < 1 || !(arguments.camera.frames > 0)) return {};
+  if (arguments.workers < 3 || arguments.seconds < 1 || !(arguments.camera.frames > 0) ||
+      !(arguments.record_time > 0) || !(arguments.checkpoint_time > 0))
+    return {};
   return arguments;
 }
 
@@ -384,10 +396,12 @@ int main(int argc, char** argv) {
     std::fprintf(
         stderr,
         "vcap_simulated_site CAMERAS [--workers N] [--seconds N] [--frames N] "
-        "[--objects N]\n  [--state BYTES] [--keep GB] [--folder PATH]\n"
+        "[--objects N]\n  [--state BYTES] [--record-time S] [--checkpoint-time S] [--keep GB] "
+        "[--folder PATH]\n"
         "--workers: at least 3; one for each 1,000 cameras. --seconds: that are measured; "
         "10. --frames: analysed in a second; 10.\n--objects: in each frame; 2. --state: of "
-        "each camera's checkpoint; 2000. --keep: records that the broker keeps; 4.\n"
+        "each camera's checkpoint; 2000.\n--record-time, --checkpoint-time: as of vcap worker; 1 "
+        "and 10. --keep: records that the broker keeps; 4.\n"
         "--folder: keeps the logs of the workers there.\n");
     return 2;
   }

@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -32,11 +33,13 @@ std::vector<std::string> SiteWorker::words() const {
           std::to_string(camera.frames),
           std::to_string(camera.objects),
           std::to_string(camera.state_bytes),
-          std::to_string(camera.load)};
+          std::to_string(camera.load),
+          std::to_string(record_time),
+          std::to_string(checkpoint_time)};
 }
 
 bool SiteWorker::is_one(const std::vector<std::string>& words) {
-  return words.size() == 9 && words.front() == kWorker;
+  return words.size() == 11 && words.front() == kWorker;
 }
 
 SiteWorker SiteWorker::read(const std::vector<std::string>& words) {
@@ -47,7 +50,9 @@ SiteWorker SiteWorker::read(const std::vector<std::string>& words) {
           .camera = {.frames = std::stod(words[5]),
                      .objects = std::stoi(words[6]),
                      .state_bytes = std::stoul(words[7]),
-                     .load = std::stod(words[8])}};
+                     .load = std::stod(words[8])},
+          .record_time = std::stod(words[9]),
+          .checkpoint_time = std::stod(words[10])};
 }
 
 int SiteWorker::run() const {
@@ -58,17 +63,19 @@ int SiteWorker::run() const {
   ::sigaddset(&ending, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &ending, nullptr);
   try {
-    // All times are a worker's usual ones.
     const WorkerSettings usual;
+    const auto nanoseconds = [](double seconds) {
+      return std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * seconds));
+    };
     SimulatedCamera::Settings settings = camera;
-    settings.batch_time = usual.record_time;
+    settings.batch_time = nanoseconds(record_time);
     StreamWorker worker(Cluster::connect({.url = url, .site = "simulated", .create_site = false}),
                         {.name = name,
                          .folder = folder + '/' + name,
                          .lease = usual.stream_lease,
                          .capacity = capacity,
-                         .batch_time = usual.record_time,
-                         .checkpoint_time = usual.checkpoint_time,
+                         .batch_time = settings.batch_time,
+                         .checkpoint_time = nanoseconds(checkpoint_time),
                          .spool_bytes = usual.spool_bytes,
                          .make_body = [settings](const std::string& id, const StreamMessage&) {
                            return std::make_unique<SimulatedCamera>(id, settings);

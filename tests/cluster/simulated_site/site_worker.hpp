@@ -14,7 +14,9 @@ struct SiteWorker {
   std::string url{};
   std::string folder{};  ///< gets its spool, and its log as NAME.log
   double capacity = 0;
-  SimulatedCamera::Settings camera{};
+  SimulatedCamera::Settings camera{};  ///< without its batch_time
+  double record_time = 1;              ///< as of `vcap worker`, in seconds
+  double checkpoint_time = 10;
 
   /// The command line of its process, which runs this program.
   std::vector<std::string> words() const;
