@@ -95,8 +95,13 @@ void RecordBatch::add(std::string_view record, std::int64_t frame_index,
 }
 
 std::string RecordBatch::take() {
-  std::string message = head(epoch_, worker_, last_index_ + 1, last_pts_, count_) +
-                        R"(,"records":[)" + std::exchange(records_, {}) + "]}";
+  constexpr std::string_view kBegin = R"(,"records":[)";
+  constexpr std::string_view kEnd = "]}";
+  const std::string begin = head(epoch_, worker_, last_index_ + 1, last_pts_, count_);
+  std::string message;
+  message.reserve(begin.size() + kBegin.size() + records_.size() + kEnd.size());
+  message.append(begin).append(kBegin).append(records_).append(kEnd);
+  records_.clear();  // its memory serves the next ones
   count_ = 0;
   return message;
 }

@@ -53,7 +53,7 @@ class RecordOutlet {
     SpoolSettings spool{};
     /// Records wait for so long for further ones.
     std::chrono::nanoseconds batch_time = std::chrono::seconds(1);
-    std::size_t batch_bytes = 256 << 10;
+    std::size_t batch_bytes = 64 << 10;
     std::shared_ptr<Clock> clock{};  ///< null: the machine's steady clock
     /// Called when an owner's message was refused, because the stream has another owner. [thread of
     /// the spool]

@@ -16,7 +16,7 @@ namespace vcap {
 namespace {
 
 constexpr std::string_view kSegmentMark = "vcapmsg1";
-constexpr std::size_t kReadBlock = std::size_t{256} << 10;
+constexpr std::size_t kReadBlock = std::size_t{64} << 10;
 /// The part of a message's head that its checksum does not cover.
 constexpr std::size_t kUncovered = 8;
 
@@ -65,18 +65,19 @@ std::optional<SpoolPlace> read_segment_head(std::string_view bytes, std::uint64_
 
 std::string message_bytes(std::uint64_t sequence, std::string_view stream_id, std::string_view body,
                           SpoolPlace place) {
-  std::string covered;
-  covered.reserve(kMessageHead + stream_id.size() + body.size());
-  put(covered, sequence);
-  put(covered, place.file);
-  put(covered, place.position);
-  put(covered, static_cast<std::uint32_t>(stream_id.size()));
-  covered.append(stream_id).append(body);
   std::string bytes;
-  bytes.reserve(kUncovered + covered.size());
-  put(bytes, static_cast<std::uint32_t>(covered.size()));
-  put(bytes, checksum(covered));
-  return bytes += covered;
+  bytes.reserve(kMessageHead + stream_id.size() + body.size());
+  put(bytes,
+      static_cast<std::uint32_t>(kMessageHead - kUncovered + stream_id.size() + body.size()));
+  put(bytes, std::uint32_t{0});  // the checksum
+  put(bytes, sequence);
+  put(bytes, place.file);
+  put(bytes, place.position);
+  put(bytes, static_cast<std::uint32_t>(stream_id.size()));
+  bytes.append(stream_id).append(body);
+  const std::uint32_t sum = checksum(std::string_view(bytes).substr(kUncovered));
+  std::memcpy(bytes.data() + sizeof(std::uint32_t), &sum, sizeof sum);
+  return bytes;
 }
 
 SegmentReader::SegmentReader(int file, std::int64_t offset, std::int64_t end)

@@ -13,6 +13,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cluster/nats_server.hpp"
+#include "cluster/records.hpp"
+#include "cluster/takeover.hpp"
 #include "support/clip_writer.hpp"
 #include "support/figures.hpp"
 #include "support/paths.hpp"
@@ -162,6 +164,21 @@ int main(int argc, char** argv) {
         .target = 5,
         .sample = task_cost,
         .samples = 3},
+       {.id = "cluster.2",
+        .what = "time of a record in batches for the thread of its stream, us",
+        .target = 2,
+        .sample = [] { return vcap::bench::record_cost().stream_thread; },
+        .samples = 5},
+       {.id = "cluster.2",
+        .what = "processor time of the worker for a record until the broker has it, us",
+        .target = 2,
+        .sample = [] { return vcap::bench::record_cost().process; },
+        .samples = 5},
+       {.id = "cluster.3",
+        .what = "takeover after SIGKILL, beyond the lease of 4 s, s",
+        .target = 0.5,
+        .sample = vcap::bench::takeover_beyond_lease,
+        .samples = 9},
        {.id = "cluster.4",
         .what = "rate at which 100,000 tasks are put, 1/s",
         .target = 20'000,
