@@ -2,6 +2,8 @@
 #include "cluster/begin_epoch.hpp"
 
 #include <algorithm>
+#include <thread>
+#include <utility>
 
 #include "base/text.hpp"
 #include "vcap/base/error.hpp"
@@ -9,6 +11,10 @@
 
 namespace vcap {
 namespace {
+
+/// How often, and how long apart, a new owner looks for its first message.
+constexpr int kLooks = 10;
+constexpr std::chrono::milliseconds kLookPause{100};
 
 /// Absent if it is not valid.
 std::optional<RecordBatchHead> head_of(const StoredMessage& message, const std::string& stream) {
@@ -24,17 +30,33 @@ std::optional<RecordBatchHead> head_of(const StoredMessage& message, const std::
   }
 }
 
-/// The last message of the subject between these sequences, without them.
-std::optional<StoredMessage> between(JetStream& jet_stream, const std::string& stream,
-                                     const std::string& subject, std::uint64_t first,
-                                     std::uint64_t end) {
-  std::optional<StoredMessage> found;
-  while (const auto next = jet_stream.next(stream, subject, first + 1)) {
-    if (next->sequence >= end) break;
+/// What the broker has of a subject behind a sequence, up to a message that it has just stored.
+struct Stored {
+  bool is_there = false;  ///< that message
+  std::optional<StoredMessage> before{};
+};
+
+Stored look(JetStream& jet_stream, const std::string& stream, const std::string& subject,
+            std::uint64_t first, std::uint64_t sequence) {
+  Stored found;
+  while (auto next = jet_stream.next(stream, subject, first + 1)) {
+    found.is_there = next->sequence == sequence;
+    if (next->sequence >= sequence) break;
     first = next->sequence;
-    found = next;
+    found.before = std::move(next);
   }
   return found;
+}
+
+/// A server that has just lost its lead may answer with what it had. So this waits until the
+/// message is there, since all before it are then, too.
+Stored await(JetStream& jet_stream, const std::string& stream, const std::string& subject,
+             std::uint64_t first, std::uint64_t sequence) {
+  for (int i = 0;; ++i) {
+    Stored found = look(jet_stream, stream, subject, first, sequence);
+    if (found.is_there || i == kLooks) return found;
+    std::this_thread::sleep_for(kLookPause);
+  }
 }
 
 }  // namespace
@@ -66,8 +88,13 @@ std::optional<std::uint64_t> begin_epoch(JetStream& jet_stream, const Site& site
       expected = last ? last->sequence : 0;
       continue;
     }
-    last = between(jet_stream, stream, subject, expected, *sequence);
-    if (!last) return sequence;
+    Stored stored = await(jet_stream, stream, subject, expected, *sequence);
+    if (!stored.is_there)
+      throw ClusterError(ErrorCode::broker_unreachable,
+                         "the broker has lost the message with which an owner of stream " +
+                             quote(epoch.epoch.stream) + " begins");
+    if (!stored.before) return sequence;
+    last = std::move(stored.before);
     begin.is_first = false;
     expected = *sequence;
     has_begun = true;

@@ -29,7 +29,7 @@ struct NewEpoch {
 /// nats-server before 2.9.21 compares a message's expected sequence only with those that all
 /// replicas have, so it may take two messages with the same one
 /// (https://github.com/nats-io/nats-server/issues/4320). So this looks what came in between.
-/// Throws ClusterError.
+/// Throws ClusterError: broker_unreachable also if the broker has lost the message meanwhile.
 std::optional<std::uint64_t> begin_epoch(JetStream& jet_stream, const Site& site,
                                          const NewEpoch& epoch, EpochBegin& begin);
 

@@ -55,6 +55,7 @@ class ClusterRecordReader::Impl {
 
   bool has_more() const noexcept { return has_more_; }
   std::uint64_t refused() const noexcept { return refused_; }
+  std::uint64_t overtaken() const noexcept { return overtaken_; }
 
  private:
   void take(const StoredMessage& message, std::vector<ClusterRecord>& records) {
@@ -64,10 +65,14 @@ class ClusterRecordReader::Impl {
     // was forgotten begins anew.
     std::uint64_t& epoch = epochs_[stream];
     if (head.spool.empty() && head.epoch == 1) epoch = 0;
-    if (head.epoch < epoch)
-      throw ClusterError(ErrorCode::invalid_message,
-                         "epoch " + std::to_string(head.epoch) + " (worker " + head.worker +
-                             ") was over: epoch " + std::to_string(epoch) + " had begun");
+    if (head.epoch < epoch) {
+      if (overtaken_++ > 0) return;
+      log(LogLevel::warning, "cluster: records of stream " + quote(stream) + " from worker " +
+                                 head.worker + " (epoch " + std::to_string(head.epoch) +
+                                 ") are left out, because epoch " + std::to_string(epoch) +
+                                 " had begun; further ones are only counted");
+      return;
+    }
     epoch = head.epoch;
     // Workers store each message once; other ways to the site may not.
     std::uint64_t& seen = seen_[{stream, head.spool}];
@@ -86,6 +91,7 @@ class ClusterRecordReader::Impl {
   std::map<std::pair<std::string, std::string>, std::uint64_t> seen_;
   std::map<std::string, std::uint64_t> epochs_;  ///< of each stream
   std::uint64_t refused_ = 0;
+  std::uint64_t overtaken_ = 0;
   bool has_more_ = true;
 };
 
@@ -97,5 +103,6 @@ std::vector<ClusterRecord> ClusterRecordReader::next(std::chrono::milliseconds w
 }
 bool ClusterRecordReader::has_more() const noexcept { return impl_->has_more(); }
 std::uint64_t ClusterRecordReader::refused() const noexcept { return impl_->refused(); }
+std::uint64_t ClusterRecordReader::overtaken() const noexcept { return impl_->overtaken(); }
 
 }  // namespace vcap

@@ -184,6 +184,9 @@ RecordSender::Found RecordSender::find_place(const StreamEpoch& epoch,
         if (is_among_last(epoch, last->sequence, message)) return {.is_delivered = true};
         return another(head.epoch, head.worker);
       }
+      if (head.epoch < epoch.epoch && !has_kept_last(epoch))
+        return {.refusal = "the broker has lost what stream " + quote(epoch.stream) +
+                           " had of epoch " + std::to_string(epoch.epoch)};
     } catch (const ClusterError&) {  // not a worker's message; the owner's record decides
     }
   }
@@ -194,6 +197,22 @@ RecordSender::Found RecordSender::find_place(const StreamEpoch& epoch,
   const OwnerMessage current = read_owner_message(owner->body);
   if (current.epoch > epoch.epoch) return another(current.epoch, current.worker);
   return {.last = last ? last->sequence : 0};
+}
+
+/// Whether the last known message of an owner is where it was stored. If not, its next messages
+/// would not come behind its first one.
+bool RecordSender::has_kept_last(const StreamEpoch& epoch) {
+  std::uint64_t known = 0;
+  {
+    const MutexLock lock(mutex_);
+    const auto found = last_.find(epoch);
+    if (found == last_.end()) return true;  // of an earlier process
+    known = found->second;
+  }
+  const Site& site = cluster_->impl().site;
+  const auto message = jet_stream_.next(site.stream(Site::Kind::record),
+                                        site.subject(Site::Kind::record, {epoch.stream}), known);
+  return message && message->sequence == known && read_head(message->body).epoch == epoch.epoch;
 }
 
 /// Whether an owner had delivered the message before another one began, and did not get the answer.

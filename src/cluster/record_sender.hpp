@@ -61,6 +61,7 @@ class RecordSender final : public MessageSender {
     std::string refusal{};
   };
   Found find_place(const StreamEpoch& epoch, const OutgoingMessage& message);
+  bool has_kept_last(const StreamEpoch& epoch) VCAP_EXCLUDES(mutex_);
   bool is_among_last(const StreamEpoch& epoch, std::uint64_t end, const OutgoingMessage& message)
       VCAP_EXCLUDES(mutex_);
   std::optional<RecordBatchHead> last_of(const StreamEpoch& epoch, std::uint64_t end);

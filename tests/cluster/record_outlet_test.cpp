@@ -116,5 +116,21 @@ TEST_F(RecordOutletTest, SetsAsideWhatComesAfterTheBeginOfAnotherWorkerInTheSame
   EXPECT_EQ(records("gate").size(), 1u);
 }
 
+TEST_F(RecordOutletTest, SetsAsideWhatWouldNotComeBehindTheBeginOfItsOwner) {
+  begin(10);
+  add(0);
+  await_records("gate", 1);
+  // A cluster of servers may lose what it has acknowledged.
+  const std::string stream = impl().site.stream(Site::Kind::record);
+  for (const StoredMessage& message : impl().jet_stream.all(stream, {}))
+    impl().jet_stream.erase(stream, message.sequence);
+  impl().jet_stream.store(impl().site.subject(Site::Kind::record, {"gate"}),
+                          begin_message({"gate", 0}, "y", {.frame_index = 3}));
+  add(1);
+  EXPECT_TRUE(outlet_->end(*lane_, seconds(30)));
+  EXPECT_TRUE(outlet_->is_superseded(*lane_));
+  EXPECT_EQ(records("gate").size(), 0u);
+}
+
 }  // namespace
 }  // namespace vcap::test

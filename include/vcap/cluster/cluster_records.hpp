@@ -45,8 +45,11 @@ class VCAP_EXPORT ClusterRecordReader {
   std::vector<ClusterRecord> next(std::chrono::milliseconds wait);
   /// Whether there may be more that the site had before the last call.
   bool has_more() const noexcept;
-  /// Messages that were left out: not valid, or of an owner that another one had replaced.
+  /// Messages that were left out because they are not valid.
   std::uint64_t refused() const noexcept;
+  /// Messages that were left out because the broker has taken them from an owner when the next one
+  /// had begun. Servers of a cluster before nats-server 2.9.21 may do so.
+  std::uint64_t overtaken() const noexcept;
 
  private:
   class Impl;

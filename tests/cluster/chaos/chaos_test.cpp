@@ -308,8 +308,9 @@ TEST_F(Chaos, LosesNothingAndDoesNothingTwice) {
   }
   std::cout << rounds << " rounds: " << jobs_ << " jobs, " << records << " records of " << owners
             << " owners of " << kStreams << " streams, " << lost << " records lost to full disks, "
-            << set_aside << " records set aside, " << restarts_ << " workers had found no broker, "
-            << quarantines_ << " streams were set aside\n";
+            << set_aside << " records set aside, " << watch_.overtaken()
+            << " messages behind the begin of the next owner, " << restarts_
+            << " workers had found no broker, " << quarantines_ << " streams were set aside\n";
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ class RecordWatch {
   /// What was wrong.
   const std::vector<std::string>& faults() const { return faults_; }
   std::uint64_t refused() const { return reader_.refused(); }
+  std::uint64_t overtaken() const { return reader_.overtaken(); }
 
   /// The records that a worker has set aside in its folder. Those must not have been published.
   std::size_t check_set_aside(const std::filesystem::path& folder) {
