@@ -49,6 +49,10 @@ constexpr milliseconds kResultWait{500};
 constexpr std::uint64_t kMostResults = 100;
 /// How often the state of the job is looked up without a notice.
 constexpr std::chrono::seconds kLookTime{5};
+/// How often, and how long apart, a plan is read that must be there: a server that has just lost
+/// its lead does not have it.
+constexpr int kPlanReads = 10;
+constexpr milliseconds kPlanPause{100};
 /// Without a result for so long, on_idle is called.
 constexpr std::chrono::seconds kIdleTime{30};
 
@@ -155,7 +159,7 @@ class ClusterJob {
           results.emplace(jet_stream_, site_.stream(Site::Kind::settled),
                           site_.all(Site::Kind::settled, {id_}));
         if (must_look_.exchange(false) || now() >= look_at) {
-          if (look()) results.reset();
+          if (look() || repair()) results.reset();
           look_at = now() + kLookTime;
           if (!results) continue;
         }
@@ -203,6 +207,33 @@ class ClusterJob {
       if (!broker_objects_->contains(message_.capsules[i].object.name))
         send_capsule(*broker_objects_, job_.capsules[i].path);
     return false;
+  }
+
+  /// A cluster of servers that die may lose what it has acknowledged, and one that has just lost
+  /// its lead answers with what it had. So if nothing is left to do, but results are missing, all
+  /// are read again, and the missing slices put again: those that exist stay as they are. Returns
+  /// whether that was so.
+  bool repair() {
+    if (now() - idle_since_ < kLookTime) return false;
+    const TaskQueue::Counts counts = queue_.counts();
+    if (counts.waiting + counts.leased > 0) return false;
+    std::vector<TaskQueue::NewTask> tasks;
+    for (auto& [id, video] : videos_) {
+      if (video.is_settled) continue;
+      read_plan(video);
+      SliceTask task = task_of(video);
+      if (video.plan == 0) tasks.push_back({task.id(), to_payload(task)});
+      for (const std::size_t slice : video.missing) {
+        task.plan = video.plan;
+        task.slice = slice;
+        tasks.push_back({task.id(), to_payload(task)});
+      }
+    }
+    if (const std::size_t put = queue_.put_all(std::move(tasks)); put > 0)
+      log(LogLevel::warning,
+          "cluster: the broker has lost " + counted(put, "slice") + "; put again");
+    idle_since_ = now();
+    return true;
   }
 
   /// Says so if no result has come for long.
@@ -310,7 +341,12 @@ class ClusterJob {
     const auto found = videos_.find(result.video);
     if (result.is_superseded || found == videos_.end() || found->second.is_settled) return;
     Video& video = found->second;
-    if (result.plan > video.plan) read_plan(video);
+    for (int i = 0; result.plan > video.plan && i < kPlanReads; ++i) {
+      if (i > 0) std::this_thread::sleep_for(kPlanPause);
+      read_plan(video);
+    }
+    if (result.plan > video.plan)
+      throw ClusterError(ErrorCode::invalid_message, "the broker has lost its plan");
     const auto plan = folder_.plan(result.video);
     if (result.plan != video.plan || !plan || result.slice >= plan->size()) return;
     if (video.missing.contains(result.slice)) {

@@ -43,6 +43,8 @@ constexpr int kMostRounds = 100;
 /// How much later than it should an answer of fetch() may come.
 constexpr milliseconds kLate{250};
 constexpr milliseconds kPause{100};
+/// How often the same message may be lost.
+constexpr int kMostLosses = 3;
 /// How long a request after a stop waits for its answer.
 constexpr milliseconds kLastWait{500};
 
@@ -195,8 +197,22 @@ json JetStream::demand(const std::string& operation, const json& request) {
 
 std::optional<std::uint64_t> JetStream::store(const std::string& subject, const std::string& body,
                                               std::optional<std::uint64_t> last) {
-  const BrokerMessage answer = request(publication(subject, body, last));
-  return stored_as(subject, parse(subject, answer.body));
+  return store(publication(subject, body, last));
+}
+
+std::optional<std::uint64_t> JetStream::store(BrokerMessage message) {
+  for (int i = 0;; ++i) {
+    const json answer = parse(message.subject, request(message).body);
+    const auto sequence = stored_as(message.subject, answer);
+    if (!sequence || !answer.value("duplicate", false)) return sequence;
+    // A new leader may know the ids of messages that were lost with the one before.
+    const auto there = next(answer.at("stream"), message.subject, *sequence);
+    if (there && there->sequence == *sequence) return sequence;
+    if (i == kMostLosses)
+      throw ClusterError(ErrorCode::broker_unreachable,
+                         "a message for " + quote(message.subject) + " is lost again and again");
+    message.headers.front().second = Uuid::random().to_string();
+  }
 }
 
 void JetStream::store_last(const std::string& subject, const std::string& body) {
@@ -255,14 +271,15 @@ std::vector<std::optional<std::uint64_t>> JetStream::store_each(
     }
     for (std::size_t i = begin; i < end; ++i) {
       const auto found = bodies.find(i);
-      json answer = found == bodies.end() || found->second.empty()
-                        ? json()
-                        : parse(messages[i].subject, found->second);
+      const json answer = found == bodies.end() || found->second.empty()
+                              ? json()
+                              : parse(messages[i].subject, found->second);
       if (answer.is_null() || is_passing(answer)) {
         sent[i - begin].reply.clear();
-        answer = parse(messages[i].subject, request(sent[i - begin]).body);
+        stored[i] = store(std::move(sent[i - begin]));
+      } else {
+        stored[i] = stored_as(messages[i].subject, answer);
       }
-      stored[i] = stored_as(messages[i].subject, answer);
     }
   }
   return stored;

@@ -110,6 +110,8 @@ class JetStream {
   template <class Operation>
   auto with_patience(const Operation& operation);
   BrokerMessage request(const BrokerMessage& message);
+  /// A message of publication(), which may have been sent before.
+  std::optional<std::uint64_t> store(BrokerMessage message);
   std::optional<StoredMessage> get(const std::string& stream, const std::string& subject,
                                    const nlohmann::json& which);
 

@@ -173,6 +173,26 @@ TEST_F(ClusterJobTest, GoesOnWhileWorkersAndClientAreReplacedByThoseOfAnotherVer
   }
 }
 
+TEST_F(ClusterJobTest, PutsSlicesAgainThatTheBrokerHasLost) {
+  clip("a.mp4", 40);
+  clip("b.mp4", 40);
+  Command run(on_cluster({"run", job("out")}));
+  const auto client = Cluster::connect({.url = server_.url()});
+  JetStream& jet_stream = client->impl().jet_stream;
+  const Site& site = client->impl().site;
+  const std::string stream = site.stream(Site::Kind::task);
+  yield_until("the tasks", [&] {
+    std::this_thread::sleep_for(milliseconds(20));
+    return client->answers(milliseconds(500)) && jet_stream.count(stream, {}) == 2;
+  });
+  EXPECT_TRUE(jet_stream.erase(stream, jet_stream.last_sequence(stream)));
+  const auto worker1 = worker(1);
+  const Result result = run.wait();
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(result.err, HasSubstr("the broker has lost 1 slice; put again"));
+  EXPECT_TRUE(outputs_in(folder_ / "out") == outputs_of_one_process());
+}
+
 TEST_F(ClusterJobTest, SetsASliceAsideThatEndsItsWorkers) {
   clip("bad.mp4", 60);
   const Json ends = {{"abort_at", 30}};
