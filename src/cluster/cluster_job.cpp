@@ -106,7 +106,7 @@ class ClusterJob {
     const auto notes = cluster_->impl().broker->subscribe(
         site_.note(Site::Kind::job, {id_}), [this](const BrokerMessage&) { must_look_ = true; });
     TimedParts parts;
-    submit();
+    if (!submit_patiently(stop)) return std::move(report_);
     parts.end("submit");
     collect(stop);
     parts.end("collect");
@@ -144,6 +144,24 @@ class ClusterJob {
     return {.video = *video.video,
             .stamp = {{"size", video.stamp.at("size")},
                       {"modified_ns", video.stamp.at("modified_ns")}}};
+  }
+
+  /// Waits for a broker that is away. Returns false if `stop` was requested before it was there.
+  bool submit_patiently(const std::stop_token& stop) {
+    for (bool is_away = false; !stop.stop_requested(); is_away = true) {
+      try {
+        submit();
+        return true;
+      } catch (const ClusterError& error) {
+        if (error.code() != ErrorCode::broker_unreachable) throw;
+        if (!is_away && !stop.stop_requested())
+          log(LogLevel::warning, "cluster: the job waits for the broker to be submitted: " +
+                                     std::string(error.what()));
+      }
+      std::this_thread::sleep_for(kResultWait);
+    }
+    report_.left = static_cast<std::int64_t>(videos_.size() - settled_);
+    return false;
   }
 
   /// Takes results until all videos are settled, the job is cancelled, or `stop` is requested. A

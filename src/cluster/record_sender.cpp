@@ -48,6 +48,7 @@ void RecordSender::forget(const StreamEpoch& epoch) {
   const MutexLock lock(mutex_);
   last_.erase(epoch);
   ended_.erase(epoch);
+  over_.erase(epoch);
 }
 
 MessageSender::Result RecordSender::send(std::span<const OutgoingMessage> messages) {
@@ -117,9 +118,21 @@ void RecordSender::deliver_at_once(std::span<Parcel> parcels) {
 }
 
 void RecordSender::deliver(Parcel& parcel) {
+  {
+    // After a message that was refused, the broker has no later one of this owner.
+    const MutexLock lock(mutex_);
+    if (const auto over = over_.find(parcel.epoch); over != over_.end()) {
+      parcel.refusal = over->second;
+      return;
+    }
+  }
   try {
     parcel.refusal = try_to_deliver(parcel.epoch, *parcel.message);
     parcel.is_delivered = parcel.refusal.empty();
+    if (parcel.is_delivered) return;
+    const MutexLock lock(mutex_);
+    over_[parcel.epoch] = parcel.refusal;
+    last_.erase(parcel.epoch);
   } catch (const ClusterError& error) {
     if (may_pass(error)) throw;
     parcel.refusal = error.what();

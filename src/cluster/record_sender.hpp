@@ -72,6 +72,8 @@ class RecordSender final : public MessageSender {
   std::atomic<bool> stopped_ = false;
   Mutex mutex_;
   std::map<StreamEpoch, std::uint64_t> last_ VCAP_GUARDED_BY(mutex_);
+  /// Why no more messages of an owner are taken.
+  std::map<StreamEpoch, std::string> over_ VCAP_GUARDED_BY(mutex_);
   /// The last messages of owners after which another one has begun; nothing: there is none.
   std::map<StreamEpoch, std::optional<RecordBatchHead>> ended_ VCAP_GUARDED_BY(mutex_);
 };

@@ -230,6 +230,13 @@ class Chaos : public testing::Test {
     for (const auto& worker : workers_)
       std::cout << worker->folder().string() << '\n' << worker->log();
     if (run_) std::cout << "the job\n" << run_->err();
+    try {
+      for (const ClusterWorkerStatus& worker : cluster_workers(*client_))
+        std::cout << worker.name << ' ' << to_string(worker.state) << ' '
+                  << worker.statistics->dump() << '\n';
+    } catch (const ClusterError& error) {
+      std::cout << error.what() << '\n';
+    }
   }
 
   const unsigned seed_ = static_cast<unsigned>(
