@@ -13,6 +13,7 @@
 #include "files/digest.hpp"
 #include "files/mapped_file.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
 
 namespace vcap {
 namespace {
@@ -60,12 +61,32 @@ CapsuleCache::CapsuleCache(fs::path folder, LoadOptions load)
                                                   " cannot be created: " + error.message());
 }
 
-fs::path CapsuleCache::fetched(const ObjectReference& object, ObjectStore& objects) const {
+fs::path CapsuleCache::file_of(const ObjectReference& object) const {
   check_digest(object.sha256);
+  return folder_ / (object.sha256 + ".cap");
+}
+
+fs::path CapsuleCache::fetched(const ObjectReference& object, ObjectStore& objects) const {
   fs::create_directories(folder_);  // somebody may have removed it
-  fs::path file = folder_ / (object.sha256 + ".cap");
-  if (!is_intact(file, object)) objects.get(object, file);
+  fs::path file = file_of(object);
+  if (is_intact(file, object))
+    restore(object, objects);
+  else
+    objects.get(object, file);
   return file;
+}
+
+/// If the broker does not answer, the capsule works here all the same.
+void CapsuleCache::restore(const ObjectReference& object, ObjectStore& objects) const noexcept {
+  try {
+    const fs::path file = file_of(object);
+    if (objects.contains(object.name) || !is_intact(file, object)) return;
+    objects.put(object.name, file);
+    log(LogLevel::warning,
+        "cluster: the site had lost " + quote(object.name) + "; it is sent again from here");
+  } catch (const std::exception& error) {
+    log(LogLevel::debug, "cluster: " + quote(object.name) + " is not looked up: " + error.what());
+  }
 }
 
 std::shared_ptr<Capsule> CapsuleCache::load(const JobMessage::CapsuleObject& capsule,
@@ -76,7 +97,10 @@ std::shared_ptr<Capsule> CapsuleCache::load(const JobMessage::CapsuleObject& cap
   std::erase_if(loaded_, [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<Capsule>& known = loaded_[key.dump()];
   std::shared_ptr<Capsule> loaded = known.lock();
-  if (loaded) return loaded;
+  if (loaded) {
+    restore(capsule.object, objects);
+    return loaded;
+  }
   LoadOptions options = load_;
   options.config = capsule.config;
   options.stencil = capsule.stencil;

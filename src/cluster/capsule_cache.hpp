@@ -28,13 +28,16 @@ class CapsuleCache {
   /// Creates the folder. Throws OutputError.
   CapsuleCache(std::filesystem::path folder, LoadOptions load);
 
-  /// Loads a capsule of a job, or gives the one that is loaded already. Throws ClusterError if its
+  /// Loads a capsule of a job, or gives the one that is loaded already. If the site has lost its
+  /// file, sends the one that is here, for the other workers. Throws ClusterError if its
   /// file cannot be fetched, OutputError if it cannot be written, and as load_capsule().
   std::shared_ptr<Capsule> load(const JobMessage::CapsuleObject& capsule, InvalidOutput invalid,
                                 ObjectStore& objects) VCAP_EXCLUDES(mutex_);
 
  private:
+  std::filesystem::path file_of(const ObjectReference& object) const;
   std::filesystem::path fetched(const ObjectReference& object, ObjectStore& objects) const;
+  void restore(const ObjectReference& object, ObjectStore& objects) const noexcept;
 
   const std::filesystem::path folder_;
   const LoadOptions load_;

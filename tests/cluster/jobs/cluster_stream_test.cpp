@@ -15,6 +15,7 @@
 
 #include "cluster/cluster_impl.hpp"
 #include "cluster/jobs/site_fixture.hpp"
+#include "cluster/object_store.hpp"
 #include "cluster/stream_message.hpp"
 #include "support/bounded_wait.hpp"
 #include "support/http_get.hpp"
@@ -146,6 +147,22 @@ TEST_F(ClusterStreamTest, AWorkerThatWasSuspendedGivesUpWhatWasTakenOver) {
   });
   EXPECT_EQ(gate().epoch, 2) << "it must not take it back";
   expect_continued();
+}
+
+TEST_F(ClusterStreamTest, ItsWorkerSendsACapsuleAgainThatTheSiteHasLost) {
+  const auto one = stream_worker("one");
+  ASSERT_EQ(add().exit_code, 0);
+  await_frames_of_epoch(1);
+  Cluster::Impl& impl = client_->impl();
+  const std::string subject = impl.site.subject(Site::Kind::stream, {"gate"});
+  const auto stream = impl.jet_stream.last(impl.site.stream(Site::Kind::stream), subject);
+  const std::string capsule = read_stream_message(stream->body).capsules.front().object.name;
+  const auto objects = make_broker_store(impl.jet_stream, impl.site);
+  objects->erase(capsule);
+  EXPECT_FALSE(objects->contains(capsule));
+  impl.jet_stream.store(subject, stream->body);  // a change, so the stream begins anew
+  await_frames_of_epoch(2);
+  EXPECT_TRUE(objects->contains(capsule));
 }
 
 TEST_F(ClusterStreamTest, IsGivenAwayInASecondWhenItsWorkerIsToEnd) {
