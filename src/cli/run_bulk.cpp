@@ -12,6 +12,7 @@
 #include <optional>
 #include <stop_token>
 #include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -268,7 +269,11 @@ int run_bulk(const BulkArguments& arguments, const BulkSources& sources, const L
              if (cluster) close_if_silent(*cluster);
              Console::shared().line("vcap: stopping; stored results are kept");
            },
-       .on_overdue = [&leave](auto) { leave(); },
+       .on_overdue =
+           [&leave, &cluster, closed = false](auto) mutable {
+             if (!cluster || std::exchange(closed, true)) leave();
+             if (cluster) cluster->close();
+           },
        .on_leave = leave,
        .progress = [&log](auto elapsed) { return log.progress(elapsed); },
        .grace = grace});

@@ -6,6 +6,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.hpp"
@@ -102,7 +103,12 @@ int work(const WorkerArguments& arguments) {
                     stopping.request_stop();
                     close_if_silent(*cluster);
                   },
-              .on_overdue = [&leave](auto) { leave(); },
+              .on_overdue =
+                  [&leave, &cluster, closed = false](auto) mutable {
+                    // The broker may be what does not return, although it had answered.
+                    if (std::exchange(closed, true)) leave();
+                    cluster->close();
+                  },
               .on_leave = leave,
               .progress =
                   [&worker](auto) {

@@ -117,7 +117,7 @@ class ClusterJob {
                             : "job paused",
               {{"job", id_}, {"name", message_.name}, {"parts", parts.json()}});
     if (is_over)
-      remove_job(*cluster_, id_);
+      remove();
     else if (!pause())
       log(LogLevel::warning,
           "cluster: the broker does not answer, so the job is not paused, and workers go on with "
@@ -131,6 +131,18 @@ class ClusterJob {
   }
 
  private:
+  /// Its outputs are there, whatever the broker says.
+  void remove() const {
+    try {
+      remove_job(*cluster_, id_);
+    } catch (const ClusterError& error) {
+      log(LogLevel::warning, "cluster: job " + id_ +
+                                 " is over, but stays in the broker; remove it with vcap cluster "
+                                 "cancel: " +
+                                 error.what());
+    }
+  }
+
   struct Video {
     const Job::Video* video = nullptr;
     json stamp{};

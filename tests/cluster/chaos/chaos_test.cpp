@@ -59,6 +59,10 @@ class Chaos : public testing::Test {
  protected:
   static constexpr int kWorkers = 6;
   static constexpr int kStreams = 3;
+  using Clock = std::chrono::steady_clock;
+  /// No disturbance lasts so long. Servers that take nothing for that time have failed, and are
+  /// started again.
+  static constexpr seconds kStuckTime{20};
 
   Chaos() {
     av_log_set_level(AV_LOG_ERROR);
@@ -193,8 +197,16 @@ class Chaos : public testing::Test {
         add(status.id, true);
         ++quarantines_;
       }
+      const auto lives = [](const ClusterWorkerStatus& worker) {
+        return worker.state != ClusterWorkerStatus::State::dead;
+      };
+      if (std::ranges::any_of(cluster_workers(*client_), lives)) alive_at_ = Clock::now();
     } catch (const ClusterError&) {  // in the next round
     }
+    if (Clock::now() < alive_at_ + kStuckTime) return;
+    servers_.restart_each();
+    alive_at_ = Clock::now();
+    ++broker_restarts_;
   }
 
   void await(const std::string& what, const std::function<bool()>& condition) {
@@ -256,6 +268,8 @@ class Chaos : public testing::Test {
   std::string history_;  ///< numbers of kinds
   int jobs_ = 0;
   int restarts_ = 0;
+  int broker_restarts_ = 0;
+  Clock::time_point alive_at_ = Clock::now();  ///< when the broker had heard a worker last
   int quarantines_ = 0;
 };
 

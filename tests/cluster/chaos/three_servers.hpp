@@ -85,6 +85,14 @@ class ThreeServers {
                          server.port, folder_ / (name(number) + ".log"));
     server.runs = true;
   }
+  /// One after the other, as an operator does if they have failed.
+  void restart_each() {
+    for (std::size_t i = 0; i < kServers; ++i) {
+      kill(i);
+      start(i);
+      std::this_thread::sleep_for(std::chrono::seconds(2));
+    }
+  }
   void hang(std::size_t server) const {
     if (servers_.at(server).runs) servers_.at(server).process.hang();
   }
