@@ -578,7 +578,7 @@ void StreamWorker::claim(std::span<Vacancy> vacancies) {
 }
 
 /// Runs a stream that is claimed.
-void StreamWorker::begin(PreparedClaim claim, std::uint64_t sequence) {
+void StreamWorker::begin(PreparedClaim&& claim, std::uint64_t sequence) {
   auto& [vacancy, owner, is_takeover] = claim;
   if (owner.state == OwnerMessage::State::quarantined) {
     log(LogLevel::error, "worker: stream " + quote(vacancy.id) + ": " + owner.reason);

@@ -100,7 +100,7 @@ class StreamWorker {
   bool collect_ended();
   std::optional<PreparedClaim> prepare_claim(Vacancy vacancy);
   void claim(std::span<Vacancy> vacancies) VCAP_EXCLUDES(mutex_);
-  void begin(PreparedClaim claim, std::uint64_t sequence);
+  void begin(PreparedClaim&& claim, std::uint64_t sequence);
   bool may_claim(const OwnerMessage& owner);
   std::uint64_t next_epoch(const std::string& stream);
   void release(const Vacancy& vacancy);
