@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -50,6 +51,12 @@ class OwnedStream::Host final : public StreamBody::Host {
   }
 
  private:
+  /// Differs from stream to stream: up to a checkpoint's time.
+  nanoseconds early_part() const {
+    constexpr std::size_t kParts = 1'024;
+    const auto part = static_cast<std::int64_t>(std::hash<std::string>()(stream_.id_) % kParts);
+    return stream_.context_.checkpoint_time * part / static_cast<std::int64_t>(kParts);
+  }
   std::chrono::steady_clock::time_point next_time() const {
     return std::chrono::steady_clock::now() + stream_.context_.checkpoint_time;
   }
@@ -57,7 +64,8 @@ class OwnedStream::Host final : public StreamBody::Host {
   OwnedStream& stream_;
   const StreamBody& body_;
   std::int64_t last_index_ = -1;
-  std::chrono::steady_clock::time_point save_at_ = next_time();
+  /// Many streams may begin at once, so their checkpoints do not wait for the same time.
+  std::chrono::steady_clock::time_point save_at_ = next_time() - early_part();
   int tries_ = 0;  ///< for this checkpoint
 };
 
