@@ -12,32 +12,14 @@
 #include "cluster/cluster_impl.hpp"
 #include "cluster/nats_server.hpp"
 #include "cluster/record_outlet.hpp"
-#include "records/record_line.hpp"
 #include "support/figures.hpp"
 #include "support/temporary_folder.hpp"
-#include "vcap/model/bounding_box.hpp"
+#include "support/tracked_line.hpp"
 
 namespace vcap::bench {
 namespace {
 
 constexpr int kStreams = 16;
-
-/// A record of a frame with two tracked persons: about 900 bytes.
-std::string line() {
-  FrameRecord record{
-      .stream_id = "camera", .frame = {.index = 1'234'567}, .resolution = {1'920, 1'080}};
-  for (int i = 0; i < 2; ++i) {
-    const BoundingBox box{100.5 + 80 * i, 200.25, 164.75 + 80 * i, 392.5};
-    record.objects.push_back({.name = "person",
-                              .coords = rect_to_coords(box),
-                              .detection_bbox = box,
-                              .track_id = Uuid::random(),
-                              .extra_data = {{"detection_confidence", 0.8125}}});
-  }
-  std::string text = record_line(record);
-  text.pop_back();  // its newline
-  return text;
-}
 
 double processor_seconds() {
   timespec time{};
@@ -61,7 +43,8 @@ RecordCost record_cost() {
         impl.site.subject(Site::Kind::record, {epoch.stream}), begin_message(epoch, "x", {}));
     lanes.push_back(outlet.begin(epoch, *sequence));
   }
-  const std::string record = line();
+  const std::string record = test::tracked_line(
+      {.stream_id = "camera", .frame = {.index = 1'234'567}, .resolution = {1'920, 1'080}}, 2);
   const double before = processor_seconds();
   const double adding = seconds([&] {
     for (int i = 0; i < records; ++i)

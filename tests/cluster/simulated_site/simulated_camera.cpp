@@ -3,10 +3,7 @@
 
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
-#include "records/record_line.hpp"
-#include "vcap/model/bounding_box.hpp"
+#include "support/tracked_line.hpp"
 
 namespace vcap::simulated {
 namespace {
@@ -18,29 +15,15 @@ constexpr const char* kCapsule = "tracker";
 constexpr std::int64_t kIndex = 7'777'777;
 constexpr std::int64_t kTime = 8'888'888'888'888;
 
-/// A frame with tracked persons.
-std::string line_of(const std::string& id, int objects) {
-  FrameRecord record{.stream_id = id,
-                     .frame = {.index = kIndex, .pts = nanoseconds(kTime)},
-                     .resolution = {1'920, 1'080}};
-  for (int i = 0; i < objects; ++i) {
-    const BoundingBox box{100.5 + 80 * i, 200.25, 164.75 + 80 * i, 392.5};
-    record.objects.push_back({.name = "person",
-                              .coords = rect_to_coords(box),
-                              .detection_bbox = box,
-                              .track_id = Uuid::random(),
-                              .extra_data = {{"detection_confidence", 0.8125}}});
-  }
-  std::string line = record_line(record);
-  line.pop_back();  // its newline
-  return line;
-}
-
 }  // namespace
 
 SimulatedCamera::SimulatedCamera(const std::string& id, const Settings& settings)
     : settings_(settings) {
-  const std::string line = line_of(id, settings.objects);
+  const std::string line =
+      test::tracked_line({.stream_id = id,
+                          .frame = {.index = kIndex, .pts = nanoseconds(kTime)},
+                          .resolution = {1'920, 1'080}},
+                         settings.objects);
   const std::string index = std::to_string(kIndex);
   const std::string time = std::to_string(kTime);
   const std::size_t index_at = line.find(index);
