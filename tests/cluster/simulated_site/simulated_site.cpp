@@ -335,9 +335,8 @@ void SimulatedSite::print_warnings(bool with_text) const {
 
 bool SimulatedSite::run() {
   std::printf(
-      "%zu simulated cameras of %g frames/s with %d objects on %zu workers; a message every %g s, "
-      "a "
-      "checkpoint every %g s\n",
+      "%zu simulated cameras of %g frames/s with %d objects on %zu workers\n"
+      "a message of each every %g s, a checkpoint every %g s\n",
       arguments_.cameras, arguments_.camera.frames, arguments_.camera.objects, arguments_.workers,
       arguments_.record_time, arguments_.checkpoint_time);
   set_limit();
