@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <ostream>
+#include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,15 +23,27 @@
 
 namespace vcap::test {
 
-/// Reads the records of all streams, and checks that each frame comes once, in order, and from one
-/// owner. Thread safety: thread-compatible.
+/// A frame of a stream, from one owner. Thread safety: value.
+struct WatchedFrame {
+  std::string stream{};
+  std::int64_t index = -1;
+  std::uint64_t epoch = 0;
+  auto operator<=>(const WatchedFrame&) const = default;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const WatchedFrame& frame) {
+  return out << "frame " << frame.index << " of epoch " << frame.epoch << " of stream "
+             << frame.stream;
+}
+
+/// Reads the records of all streams, and checks that each owner's frames come once and in order,
+/// and the owners one after the other. Thread safety: thread-compatible.
 class RecordWatch {
  public:
   struct Stream {
-    std::int64_t last = -1;
-    std::uint64_t epoch = 0;
-    std::int64_t count = 0;                          ///< of the capsule
-    std::map<std::int64_t, std::uint64_t> epochs{};  ///< of each frame
+    WatchedFrame last{};
+    std::int64_t count = 0;  ///< of the capsule
+    std::size_t records = 0;
   };
 
   explicit RecordWatch(std::shared_ptr<Cluster> cluster)
@@ -45,57 +61,58 @@ class RecordWatch {
   }
 
   const std::map<std::string, Stream>& streams() const { return streams_; }
+  const std::set<WatchedFrame>& frames() const { return frames_; }
   /// Records of an owner between others of it that did not come, by its worker.
   const std::map<std::string, std::size_t>& lost() const { return lost_; }
   /// What was wrong.
   const std::vector<std::string>& faults() const { return faults_; }
+  /// Frames that an owner before had given, too. Who reads at the end gets none.
+  const std::vector<std::string>& repeated() const { return repeated_; }
   std::uint64_t refused() const { return reader_.refused(); }
   std::uint64_t overtaken() const { return reader_.overtaken(); }
-
-  /// The records that a worker has set aside in its folder. Those must not have been published.
-  std::size_t check_set_aside(const std::filesystem::path& folder) {
-    std::size_t count = 0;
-    std::ifstream file(folder / "worker-0/spool/refused.jsonl");
-    for (std::string line; std::getline(file, line);) {
-      const auto json = nlohmann::json::parse(line, nullptr, false);
-      if (json.is_discarded()) continue;  // the worker was killed meanwhile
-      const std::uint64_t epoch = json.at("record").at("epoch");
-      for (const std::string& record : read_records(json.at("record").dump())) {
-        ++count;
-        const auto frame = nlohmann::json::parse(record);
-        const auto& published = streams_[frame.at("stream_id")].epochs;
-        const auto found = published.find(frame.at("frame_index"));
-        if (found != published.end() && found->second == epoch)
-          faults_.push_back("set aside and published: " + record);
-      }
-    }
-    return count;
-  }
 
  private:
   void check(const ClusterRecord& record) {
     Stream& stream = streams_[record.stream_id];
-    const auto frame = nlohmann::json::parse(record.line);
-    const std::int64_t index = frame.at("frame_index");
-    if (index <= stream.last || record.epoch < stream.epoch)
-      faults_.push_back("frame " + std::to_string(index) + " of epoch " +
-                        std::to_string(record.epoch) + " of stream " + record.stream_id +
-                        " after frame " + std::to_string(stream.last) + " of epoch " +
-                        std::to_string(stream.epoch));
+    const auto json = nlohmann::json::parse(record.line);
+    const WatchedFrame frame{record.stream_id, json.at("frame_index"), record.epoch};
+    if (frame.index <= stream.last.index || frame.epoch < stream.last.epoch) {
+      std::ostringstream fault;
+      fault << frame << " after " << stream.last;
+      (frame.epoch > stream.last.epoch ? repeated_ : faults_).push_back(fault.str());
+    }
     // The capsule counts the frames that it gets, and each has a record.
-    const std::int64_t count = frame.at("objects").at(0).at("extra_data").at("frames");
-    if (record.epoch == stream.epoch)
+    const std::int64_t count = json.at("objects").at(0).at("extra_data").at("frames");
+    if (frame.epoch == stream.last.epoch)
       lost_[record.worker] += static_cast<std::size_t>(count - stream.count - 1);
     stream.count = count;
-    stream.last = index;
-    stream.epoch = record.epoch;
-    stream.epochs.emplace(index, record.epoch);
+    stream.last = frame;
+    ++stream.records;
+    frames_.insert(frame);
   }
 
   ClusterRecordReader reader_;
   std::map<std::string, Stream> streams_;
+  std::set<WatchedFrame> frames_;
   std::map<std::string, std::size_t> lost_;
   std::vector<std::string> faults_;
+  std::vector<std::string> repeated_;
 };
+
+/// The frames whose records a worker has set aside in its folder.
+inline std::set<WatchedFrame> set_aside(const std::filesystem::path& folder) {
+  std::set<WatchedFrame> frames;
+  std::ifstream file(folder / "worker-0/spool/refused.jsonl");
+  for (std::string line; std::getline(file, line);) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    if (json.is_discarded()) continue;  // the worker was killed meanwhile
+    const std::uint64_t epoch = json.at("record").at("epoch");
+    for (const std::string& record : read_records(json.at("record").dump())) {
+      const auto frame = nlohmann::json::parse(record);
+      frames.insert({frame.at("stream_id"), frame.at("frame_index"), epoch});
+    }
+  }
+  return frames;
+}
 
 }  // namespace vcap::test
