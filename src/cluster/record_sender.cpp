@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "cluster/stream_message.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
 
 namespace vcap {
 namespace {
@@ -49,6 +50,7 @@ void RecordSender::forget(const StreamEpoch& epoch) {
   last_.erase(epoch);
   ended_.erase(epoch);
   over_.erase(epoch);
+  sent_.forget(epoch);
 }
 
 MessageSender::Result RecordSender::send(std::span<const OutgoingMessage> messages) {
@@ -106,10 +108,9 @@ void RecordSender::deliver_at_once(std::span<Parcel> parcels) {
   }
   try {
     const auto sequences = jet_stream_.store_each(sent);
-    const MutexLock lock(mutex_);
     for (std::size_t i = 0; i < sequences.size(); ++i) {
       if (!sequences[i]) continue;
-      last_[waiting[i]->epoch] = *sequences[i];
+      note_delivered(waiting[i]->epoch, *waiting[i]->message, *sequences[i]);
       waiting[i]->is_delivered = true;
     }
   } catch (const ClusterError& error) {
@@ -133,6 +134,7 @@ void RecordSender::deliver(Parcel& parcel) {
     const MutexLock lock(mutex_);
     over_[parcel.epoch] = parcel.refusal;
     last_.erase(parcel.epoch);
+    sent_.forget(parcel.epoch);
   } catch (const ClusterError& error) {
     if (may_pass(error)) throw;
     parcel.refusal = error.what();
@@ -154,8 +156,7 @@ std::string RecordSender::try_to_deliver(const StreamEpoch& epoch, const Outgoin
   for (int attempt = 0;; ++attempt) {
     if (last)
       if (const auto sequence = jet_stream_.store(subject, message.body, *last)) {
-        const MutexLock lock(mutex_);
-        last_[epoch] = *sequence;
+        note_delivered(epoch, message, *sequence);
         return {};
       }
     const Found found = find_place(epoch, message);
@@ -169,8 +170,41 @@ std::string RecordSender::try_to_deliver(const StreamEpoch& epoch, const Outgoin
     if (attempt > 1)
       throw ClusterError(ErrorCode::broker_unreachable,
                          "the last record of stream " + quote(epoch.stream) + " keeps changing");
-    last = found.last;
+    last = send_lost(epoch, found);
   }
+}
+
+void RecordSender::note_delivered(const StreamEpoch& epoch, const OutgoingMessage& message,
+                                  std::uint64_t sequence) {
+  const MutexLock lock(mutex_);
+  last_[epoch] = sequence;
+  sent_.add(epoch, message.sequence, message.body);
+}
+
+/// Sends again what the broker has lost of an owner. Returns the sequence of the last message then;
+/// `nullopt` if it is not known.
+std::optional<std::uint64_t> RecordSender::send_lost(const StreamEpoch& epoch, const Found& found) {
+  if (!found.last || !found.in_spool) return found.last;
+  std::vector<SentRecords::Message> lost;
+  bool has_dropped = false;
+  {
+    const MutexLock lock(mutex_);
+    lost = sent_.after(epoch, *found.in_spool);
+    has_dropped = sent_.has_dropped_after(epoch, *found.in_spool);
+  }
+  if (!lost.empty())
+    log(LogLevel::warning, "cluster: the broker has lost " + counted(lost.size(), "message") +
+                               " of stream " + quote(epoch.stream) + " that it had taken" +
+                               (has_dropped ? ", and older ones that are not kept any more" : "") +
+                               "; they are sent again");
+  std::optional<std::uint64_t> last = found.last;
+  for (const SentRecords::Message& message : lost) {
+    last = jet_stream_.store(subject_of(epoch), message.body, *last);
+    if (!last) return std::nullopt;
+    const MutexLock lock(mutex_);
+    last_[epoch] = *last;
+  }
+  return last;
 }
 
 RecordSender::Found RecordSender::find_place(const StreamEpoch& epoch,
@@ -191,7 +225,9 @@ RecordSender::Found RecordSender::find_place(const StreamEpoch& epoch,
         if (head.worker != read_head(message.body).worker) return another(head.epoch, head.worker);
         // If a later message is there, the next ones of the spool may be, too.
         if (is_up_to(message, head) && id_of(head) != message.id) return {.is_delivered = true};
-        return {.last = last->sequence, .is_delivered = id_of(head) == message.id};
+        return {.last = last->sequence,
+                .is_delivered = id_of(head) == message.id,
+                .in_spool = head.sequence};
       }
       if (head.epoch > epoch.epoch) {
         if (is_among_last(epoch, last->sequence, message)) return {.is_delivered = true};

@@ -13,6 +13,7 @@
 #include "base/thread_annotations.hpp"
 #include "cluster/cluster_impl.hpp"
 #include "cluster/record_batch.hpp"
+#include "cluster/sent_records.hpp"
 #include "records/message_sender.hpp"
 
 namespace vcap {
@@ -22,7 +23,8 @@ namespace vcap {
 ///
 /// Each message says which message must be the last one of the stream's subject. The next owner
 /// begins with a message of its own, so from then on all messages of the owner before are refused:
-/// the publisher sets them aside. Thread safety: thread-safe.
+/// the publisher sets them aside. If the broker has lost messages that it had taken, those of the
+/// last 16 MiB are sent again before the next one. Thread safety: thread-safe.
 class RecordSender final : public MessageSender {
  public:
   /// Called after a message was settled: delivered, or refused because there is another owner.
@@ -59,8 +61,14 @@ class RecordSender final : public MessageSender {
     std::optional<std::uint64_t> last{};
     bool is_delivered = false;
     std::string refusal{};
+    /// The last message of this owner that is there; its begin has 0. Absent: not known.
+    std::optional<std::uint64_t> in_spool{};
   };
   Found find_place(const StreamEpoch& epoch, const OutgoingMessage& message);
+  std::optional<std::uint64_t> send_lost(const StreamEpoch& epoch, const Found& found)
+      VCAP_EXCLUDES(mutex_);
+  void note_delivered(const StreamEpoch& epoch, const OutgoingMessage& message,
+                      std::uint64_t sequence) VCAP_EXCLUDES(mutex_);
   bool has_kept_last(const StreamEpoch& epoch) VCAP_EXCLUDES(mutex_);
   bool is_among_last(const StreamEpoch& epoch, std::uint64_t end, const OutgoingMessage& message)
       VCAP_EXCLUDES(mutex_);
@@ -72,6 +80,7 @@ class RecordSender final : public MessageSender {
   std::atomic<bool> stopped_ = false;
   Mutex mutex_;
   std::map<StreamEpoch, std::uint64_t> last_ VCAP_GUARDED_BY(mutex_);
+  SentRecords sent_ VCAP_GUARDED_BY(mutex_){std::size_t{16} << 20};
   /// Why no more messages of an owner are taken.
   std::map<StreamEpoch, std::string> over_ VCAP_GUARDED_BY(mutex_);
   /// The last messages of owners after which another one has begun; nothing: there is none.

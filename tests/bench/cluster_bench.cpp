@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost of a cluster over one process, with a broker and workers on this machine.
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -21,6 +22,7 @@
 #include "support/process.hpp"
 #include "support/temporary_folder.hpp"
 #include "vcap/cluster/cluster_queue.hpp"
+#include "vcap/cluster/site_status.hpp"
 
 namespace {
 
@@ -84,6 +86,13 @@ double in_one_process(const Work& work, unsigned parallel) {
   return took;
 }
 
+void await_workers(const std::string& url, std::size_t count) {
+  const auto cluster = vcap::Cluster::connect({.url = url});
+  while (vcap::cluster_workers(*cluster).size() < count)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
+/// The workers run before the job begins, as services do.
 double on_cluster(const Work& work, int workers, unsigned slots) {
   const TemporaryFolder folder;
   const NatsServer server;
@@ -92,6 +101,7 @@ double on_cluster(const Work& work, int workers, unsigned slots) {
     processes.push_back(std::make_unique<Process>(std::vector<std::string>{
         vcap::test::built("src/cli/vcap"), "worker", "--nats", server.url(), "--capsules",
         folder / ("worker" + std::to_string(i)), "--slots", std::to_string(slots)}));
+  await_workers(server.url(), processes.size());
   const std::string file = job(folder, work, slots);
   const double took = seconds([&] {
     run_process({vcap::test::built("src/cli/vcap"), "run", "--cluster", server.url(), file});
@@ -158,7 +168,7 @@ int main(int argc, char** argv) {
               return vcap::bench::ratio([=] { return on_cluster(real, 2, cores / 2); },
                                         [=] { return in_one_process(real, cores); });
             },
-        .samples = 3},
+        .samples = 5},
        {.id = "cluster.2",
         .what = "cost of a task beyond its work, ms",
         .target = 5,

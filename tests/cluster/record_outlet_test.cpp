@@ -116,6 +116,25 @@ TEST_F(RecordOutletTest, SetsAsideWhatComesAfterTheBeginOfAnotherWorkerInTheSame
   EXPECT_EQ(records("gate").size(), 1u);
 }
 
+TEST_F(RecordOutletTest, SendsAgainWhatTheBrokerHasLost) {
+  begin(10);
+  for (std::int64_t index = 0; index < 4; ++index) add(index);
+  await_records("gate", 4);
+  const std::string stream = impl().site.stream(Site::Kind::record);
+  const auto stored = impl().jet_stream.all(stream, {});
+  ASSERT_EQ(stored.size(), 5u);
+  for (const StoredMessage& message : stored) impl().jet_stream.erase(stream, message.sequence);
+  for (std::size_t kept = 0; kept < 3; ++kept)
+    impl().jet_stream.store(stored[kept].subject, stored[kept].body);
+  EXPECT_EQ(records("gate").size(), 2u);
+  add(4);
+  EXPECT_TRUE(outlet_->end(*lane_, seconds(30)));
+  const auto found = records("gate");
+  EXPECT_EQ(found.size(), 5u);
+  expect_once(found);
+  EXPECT_EQ(outlet_->counts().published.refused, 0u);
+}
+
 TEST_F(RecordOutletTest, SetsAsideWhatWouldNotComeBehindTheBeginOfItsOwner) {
   begin(10);
   add(0);

@@ -24,6 +24,10 @@ struct ClusterRecord {
 
 /// Reads the records of a site's streams, in the order of each stream, each once. The site keeps
 /// them for a day, or as its configuration says. Thread safety: thread-compatible.
+///
+/// Three servers of nats-server 2.9.10 sometimes deliver records that they take back when their
+/// leader changes. Then frames come again, in a later epoch, which counts; who reads later gets
+/// them once.
 class VCAP_EXPORT ClusterRecordReader {
  public:
   /// Which records are read. Thread safety: value.
