@@ -134,7 +134,8 @@ run_cluster-upgrade() {
   git worktree prune
   [ -d "$source" ] || git worktree add --force --detach "$source" "$upgrade_from" >&2
   git -C "$source" checkout --quiet --detach "$upgrade_from"
-  cmake -S "$source" -B build/upgrade/build -G Ninja -DCMAKE_BUILD_TYPE=Release >&2
+  cmake -S "$source" -B build/upgrade/build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON \
+    -DCMAKE_UNITY_BUILD_BATCH_SIZE=48 >&2
   build_with_progress "building $upgrade_from" build/upgrade/build --target vcap_cli >&2
   (cd "build/$preset/tests/cluster/jobs" &&
     VCAP_TEST_OLD_COMMAND=$root/build/upgrade/build/src/cli/vcap with_ticks "running" \

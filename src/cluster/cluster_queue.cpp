@@ -149,9 +149,16 @@ std::optional<TaskQueue::Lease> ClusterQueue::claim(const std::string& task,
       records_->claim(task, fresh != nullptr ? std::optional(fresh->sequence) : std::nullopt, time);
   if (!record) return std::nullopt;
   std::string body = fresh != nullptr ? fresh->body : std::string();
-  if (fresh == nullptr)
-    if (auto message = jet_stream_.last(site_.stream(Site::Kind::task), task_subject(task)))
-      body = std::move(message->body);
+  if (fresh == nullptr) {
+    auto message = jet_stream_.last(site_.stream(Site::Kind::task), task_subject(task));
+    if (!message) {
+      log(LogLevel::warning, "cluster: the broker has lost task " + quote(task) + " of queue " +
+                                 quote(name_) + "; whoever put it may put it again");
+      records_->forget(task, record->number);
+      return std::nullopt;
+    }
+    body = std::move(message->body);
+  }
   return Lease{.task = task,
                .payload = payload_of(body),
                .number = record->number,

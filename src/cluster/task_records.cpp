@@ -191,6 +191,13 @@ bool TaskRecords::tidy(const std::string& task) {
   return is_given_up;
 }
 
+void TaskRecords::forget(const std::string& task, std::uint64_t number) {
+  const Known known = read(task);
+  if (known.sequence == 0 || known.record.number != number) return;
+  erase(task, known.sequence);
+  callbacks_.on_change();
+}
+
 bool TaskRecords::erase(const std::string& task, std::uint64_t sequence) {
   if (!jet_stream_.erase(site_.stream(Site::Kind::lease), sequence)) return false;
   const MutexLock lock(mutex_);

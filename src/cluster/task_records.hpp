@@ -55,6 +55,8 @@ class TaskRecords {
   /// As those of ClusterQueue.
   void refuse_result(const std::string& task, std::uint64_t sequence, const std::string& reason);
   void revive();
+  /// Removes the record of a lease of a task that is not there any more.
+  void forget(const std::string& task, std::uint64_t number);
   static TaskQueue::Counts counts_of(Cluster::Impl& cluster, const std::string& queue);
 
   // The view: the leases as far as this process knows them.

@@ -12,6 +12,7 @@
 
 #include <opencv2/core.hpp>
 
+#include "base/text.hpp"
 #include "files/file_list.hpp"
 #include "media/image_size.hpp"
 #include "media/opencv_io.hpp"

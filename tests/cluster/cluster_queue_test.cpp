@@ -178,6 +178,23 @@ TEST_F(ClusterQueueTest, IgnoresMessagesThatAreNotValid) {
   EXPECT_THAT(queue->failures(), IsEmpty());
 }
 
+TEST_F(ClusterQueueTest, LeasesNoTaskThatTheBrokerHasLost) {
+  const auto cluster = connect();
+  const auto queue = open(cluster);
+  ASSERT_TRUE(queue->put("a", 1));
+  const auto first = queue->try_lease(seconds(10));
+  ASSERT_TRUE(queue->release(*first));
+  Cluster::Impl& impl = cluster->impl();
+  impl.jet_stream.purge(impl.site.stream(Site::Kind::task),
+                        impl.site.subject(Site::Kind::task, {"q", "a"}));
+  EXPECT_FALSE(queue->try_lease(seconds(10)));
+  EXPECT_EQ(queue->counts(), TaskQueue::Counts{});
+  ASSERT_TRUE(queue->put("a", 2));
+  const auto second = queue->lease(seconds(10), {});
+  EXPECT_EQ(second->payload, 2);
+  EXPECT_EQ(second->attempt, 1);
+}
+
 TEST_F(ClusterQueueTest, RemovesALeaseOnlyOnce) {
   const auto cluster = connect();
   JetStream& jet_stream = cluster->impl().jet_stream;

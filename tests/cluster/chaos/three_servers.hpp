@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -112,10 +114,7 @@ class ThreeServers {
   std::optional<std::size_t> leader(const std::string& stream = {}) const {
     for (const Server& server : servers_) {
       try {
-        const std::string leader =
-            leader_in(nlohmann::json::parse(
-                          http_get(server.monitor_port, "/jsz?accounts=true&streams=true", 1).body),
-                      stream);
+        const std::string leader = leader_in(state_of(server), stream);
         for (std::size_t i = 0; i < kServers; ++i)
           if (leader == name(i)) return i;
       } catch (const std::system_error&) {          // this one does not run
@@ -123,6 +122,34 @@ class ThreeServers {
       }
     }
     return std::nullopt;
+  }
+
+  /// Whether all servers have all that there is: each stream has a leader, which knows that the
+  /// others are current.
+  bool is_whole() const {
+    std::set<std::string> streams;
+    std::set<std::string> whole;
+    for (std::size_t i = 0; i < kServers; ++i) {
+      try {
+        const auto answer = state_of(servers_[i]);
+        if (answer.at("meta_cluster").at("leader") == name(i) &&
+            are_current(answer.at("meta_cluster")))
+          whole.insert("");
+        for (const auto& account : answer.at("account_details"))
+          for (const auto& stream : account.at("stream_detail")) {
+            streams.insert(stream.at("name"));
+            const auto& cluster = stream.at("cluster");
+            if (cluster.at("leader") == name(i) && are_current(cluster))
+              whole.insert(stream.at("name"));
+          }
+      } catch (const std::system_error&) {
+        return false;
+      } catch (const nlohmann::json::exception&) {
+        return false;
+      }
+    }
+    streams.insert("");
+    return whole == streams;
   }
 
  private:
@@ -136,6 +163,20 @@ class ThreeServers {
     bool runs = false;
   };
 
+  static nlohmann::json state_of(const Server& server) {
+    return nlohmann::json::parse(
+        http_get(server.monitor_port, "/jsz?accounts=true&streams=true", 1).body);
+  }
+  /// Of a leader's view of a stream, or of the cluster: whether it has heard lately of the other
+  /// servers, and they have all that it has.
+  static bool are_current(const nlohmann::json& cluster) {
+    const auto others = cluster.find("replicas");
+    return others != cluster.end() && others->size() == kServers - 1 &&
+           std::ranges::all_of(*others, [](const nlohmann::json& other) {
+             return other.at("current").get<bool>() && !other.value("offline", false) &&
+                    other.value("lag", 0) == 0;
+           });
+  }
   static std::string leader_in(const nlohmann::json& answer, const std::string& stream) {
     if (stream.empty()) return answer.at("meta_cluster").at("leader");
     for (const auto& account : answer.at("account_details"))
