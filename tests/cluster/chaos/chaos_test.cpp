@@ -215,9 +215,10 @@ class Chaos : public testing::Test {
   /// Until a server may fail again: a message may be in two servers only, and if one of them fails
   /// before the third one has it, it may be lost.
   void await_servers() {
-    await("the servers to have the same", [this] {
+    const ThreeServers::Ends ends = servers_.ends();
+    await("the servers to have all that one has", [&] {
       maintain();
-      return servers_.is_whole();
+      return servers_.all_have(ends);
     });
   }
 

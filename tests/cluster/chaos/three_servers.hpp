@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
-#include <set>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -124,32 +124,35 @@ class ThreeServers {
     return std::nullopt;
   }
 
-  /// Whether all servers have all that there is: each stream has a leader, which knows that the
-  /// others are current.
-  bool is_whole() const {
-    std::set<std::string> streams;
-    std::set<std::string> whole;
-    for (std::size_t i = 0; i < kServers; ++i) {
+  /// The last sequences of all streams, as far as servers answer.
+  using Ends = std::map<std::string, std::uint64_t>;
+  Ends ends() const {
+    Ends ends;
+    for (const Server& server : servers_) {
       try {
-        const auto answer = state_of(servers_[i]);
-        if (answer.at("meta_cluster").at("leader") == name(i) &&
-            are_current(answer.at("meta_cluster")))
-          whole.insert("");
-        for (const auto& account : answer.at("account_details"))
-          for (const auto& stream : account.at("stream_detail")) {
-            streams.insert(stream.at("name"));
-            const auto& cluster = stream.at("cluster");
-            if (cluster.at("leader") == name(i) && are_current(cluster))
-              whole.insert(stream.at("name"));
-          }
+        for (const auto& [stream, end] : ends_of(server))
+          ends[stream] = std::max(ends[stream], end);
+      } catch (const std::system_error&) {
+      } catch (const nlohmann::json::exception&) {
+      }
+    }
+    return ends;
+  }
+  /// Whether each server has all up to there.
+  bool all_have(const Ends& ends) const {
+    return std::ranges::all_of(servers_, [&](const Server& server) {
+      try {
+        const Ends own = ends_of(server);
+        return std::ranges::all_of(ends, [&](const auto& end) {
+          const auto found = own.find(end.first);
+          return found != own.end() && found->second >= end.second;
+        });
       } catch (const std::system_error&) {
         return false;
       } catch (const nlohmann::json::exception&) {
         return false;
       }
-    }
-    streams.insert("");
-    return whole == streams;
+    });
   }
 
  private:
@@ -163,19 +166,19 @@ class ThreeServers {
     bool runs = false;
   };
 
+  /// By HTTP/1.0, so that the answer is not in chunks.
   static nlohmann::json state_of(const Server& server) {
-    return nlohmann::json::parse(
-        http_get(server.monitor_port, "/jsz?accounts=true&streams=true", 1).body);
+    const LoopbackConnection connection(server.monitor_port, 1);
+    connection.send("GET /jsz?accounts=true&streams=true HTTP/1.0\r\n\r\n");
+    return nlohmann::json::parse(http_answer_of(connection.read_all()).body);
   }
-  /// Of a leader's view of a stream, or of the cluster: whether it has heard lately of the other
-  /// servers, and they have all that it has.
-  static bool are_current(const nlohmann::json& cluster) {
-    const auto others = cluster.find("replicas");
-    return others != cluster.end() && others->size() == kServers - 1 &&
-           std::ranges::all_of(*others, [](const nlohmann::json& other) {
-             return other.at("current").get<bool>() && !other.value("offline", false) &&
-                    other.value("lag", 0) == 0;
-           });
+  static Ends ends_of(const Server& server) {
+    Ends ends;
+    const nlohmann::json state = state_of(server);
+    for (const auto& account : state.at("account_details"))
+      for (const auto& stream : account.at("stream_detail"))
+        ends[stream.at("name")] = stream.at("state").at("last_seq");
+    return ends;
   }
   static std::string leader_in(const nlohmann::json& answer, const std::string& stream) {
     if (stream.empty()) return answer.at("meta_cluster").at("leader");
