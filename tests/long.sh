@@ -11,6 +11,7 @@ shopt -s inherit_errexit  # a piece that fails does not count
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
+. cmake/compiler_cache.sh
 . cmake/progress.sh
 
 # Each proof has the unit that it counts, the number that is needed, and a function run_NAME. The
@@ -23,6 +24,7 @@ declare -A unit=(
   [picture-sizes]='pictures of random sizes on each engine'
   [elf-mutants]='mutated libraries'
   [kills]='kills of vcap run at random moments'
+  [plain-build]='builds without presets'
   [schedules]='scenarios of batching under every schedule with two preemptions'
   [cluster-streams]='disturbances of the streams of a cluster'
   [cluster-upgrade]='replacements of the workers of an earlier version during a job and a stream'
@@ -35,6 +37,7 @@ declare -A needed=(
   [picture-sizes]=100000
   [elf-mutants]=50000
   [kills]=200
+  [plain-build]=1
   [schedules]=2
   [cluster-streams]=500
   [cluster-upgrade]=20
@@ -50,6 +53,7 @@ declare -A proven=(
   [elf-mutants]='src/loading/plugin tests/loading/plugin tests/loading/plugins tests/support/elf_writer.hpp
     tests/support/unfit_tables.hpp tests/support/dying_child.hpp'
   [kills]='src/files src/media src/records src/cli tests/cli'
+  [plain-build]='src include examples cmake CMakeLists.txt'
   [schedules]='src/batching include/vcap/batching tests/batching/model'
   [cluster-streams]='src/cluster src/nats src/records/message_pump.cpp src/records/message_spool.cpp tests/cluster'
   [cluster-upgrade]='src/cluster src/nats tests/cluster/jobs'
@@ -151,6 +155,13 @@ run_cluster-chaos() {
   (cd "build/$preset/tests/cluster/chaos" &&
     VCAP_TEST_CHAOS_ROUNDS=$piece with_ticks "running" ./vcap_cluster_chaos_tests --gtest_brief=1) >&2
   echo "$piece"
+}
+
+# As a packager builds: all presets gather sources into larger units, where a missing include may not show.
+run_plain-build() {
+  cmake -S . -B build/plain -G Ninja -DCMAKE_BUILD_TYPE=Release >&2
+  build_with_progress "building" build/plain >&2
+  echo 1
 }
 
 # The two with the most schedules; tests/run.sh runs them with one preemption, and all others with two or three.
