@@ -21,6 +21,8 @@
 namespace vcap::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 /// The end of the name of an output that is not complete (OutputFile::Unfinished::kept).
 constexpr const char* kPart = ".part";
 
@@ -36,8 +38,6 @@ bool is_within(const fs::path& file, const fs::path& path) {
 }
 
 }  // namespace
-
-namespace fs = std::filesystem;
 
 std::string OutputPaths::drawn_parts() const {
   if (!draw.empty()) return draw;
