@@ -55,7 +55,8 @@ declare -A proven=(
   [kills]='src/files src/media src/records src/cli tests/cli'
   [plain-build]='src include examples cmake CMakeLists.txt'
   [schedules]='src/batching include/vcap/batching tests/batching/model'
-  [cluster-streams]='src/cluster src/nats src/records/message_pump.cpp src/records/message_spool.cpp tests/cluster'
+  [cluster-streams]='src/cluster src/nats src/records/message_pump.cpp src/records/message_spool.cpp
+    :(glob)tests/cluster/*'
   [cluster-upgrade]='src/cluster src/nats tests/cluster/jobs'
   [cluster-chaos]='src/cluster src/nats src/jobs src/records src/cli/worker.cpp tests/cluster/chaos'
 )

@@ -124,35 +124,34 @@ class ThreeServers {
     return std::nullopt;
   }
 
-  /// The last sequences of all streams, as far as servers answer.
+  /// The last sequences of all streams that have a leader, as that one knows.
   using Ends = std::map<std::string, std::uint64_t>;
   Ends ends() const {
     Ends ends;
-    for (const Server& server : servers_) {
-      try {
-        for (const auto& [stream, end] : ends_of(server))
-          ends[stream] = std::max(ends[stream], end);
-      } catch (const std::system_error&) {
-      } catch (const nlohmann::json::exception&) {
-      }
-    }
+    for (std::size_t i = 0; i < kServers; ++i)
+      each_stream(i, [&](const std::string& stream, const nlohmann::json& detail) {
+        if (detail.at("cluster").at("leader") == name(i))
+          ends[stream] = detail.at("state").at("last_seq");
+      });
     return ends;
   }
-  /// Whether each server has all up to there.
-  bool all_have(const Ends& ends) const {
-    return std::ranges::all_of(servers_, [&](const Server& server) {
-      try {
-        const Ends own = ends_of(server);
-        return std::ranges::all_of(ends, [&](const auto& end) {
-          const auto found = own.find(end.first);
-          return found != own.end() && found->second >= end.second;
-        });
-      } catch (const std::system_error&) {
-        return false;
-      } catch (const nlohmann::json::exception&) {
-        return false;
-      }
-    });
+  /// A server that does not have all up to there.
+  std::optional<std::size_t> lacking(const Ends& ends) const {
+    for (std::size_t i = 0; i < kServers; ++i) {
+      Ends left = ends;
+      each_stream(i, [&](const std::string& stream, const nlohmann::json& detail) {
+        const auto end = left.find(stream);
+        if (end != left.end() && detail.at("state").at("last_seq") >= end->second) left.erase(end);
+      });
+      if (!left.empty()) return i;
+    }
+    return std::nullopt;
+  }
+  /// Starts it without what its disk has: it gets all from the others.
+  void renew(std::size_t server) {
+    kill(server);
+    std::filesystem::remove_all(disk(server).folder() / "jetstream");
+    start(server);
   }
 
  private:
@@ -172,13 +171,16 @@ class ThreeServers {
     connection.send("GET /jsz?accounts=true&streams=true HTTP/1.0\r\n\r\n");
     return nlohmann::json::parse(http_answer_of(connection.read_all()).body);
   }
-  static Ends ends_of(const Server& server) {
-    Ends ends;
-    const nlohmann::json state = state_of(server);
-    for (const auto& account : state.at("account_details"))
-      for (const auto& stream : account.at("stream_detail"))
-        ends[stream.at("name")] = stream.at("state").at("last_seq");
-    return ends;
+  /// Nothing for a server that does not answer.
+  template <class Visit>
+  void each_stream(std::size_t server, const Visit& visit) const {
+    try {
+      const nlohmann::json state = state_of(servers_[server]);
+      for (const auto& account : state.at("account_details"))
+        for (const auto& stream : account.at("stream_detail")) visit(stream.at("name"), stream);
+    } catch (const std::system_error&) {
+    } catch (const nlohmann::json::exception&) {
+    }
   }
   static std::string leader_in(const nlohmann::json& answer, const std::string& stream) {
     if (stream.empty()) return answer.at("meta_cluster").at("leader");
