@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "vcap/base/error.hpp"
+
 namespace vcap {
 namespace {
 

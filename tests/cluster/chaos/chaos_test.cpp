@@ -232,17 +232,18 @@ class Chaos : public testing::Test {
   void await_servers() {
     for (int tries = 0; tries < 6; ++tries) {
       const ThreeServers::Ends ends = servers_.ends();
-      std::optional<std::size_t> lacking;
+      std::optional<ThreeServers::Lack> lacking;
       for (const auto stuck = Clock::now() + kStuckTime; Clock::now() < stuck;) {
         maintain();
         lacking = servers_.lacking(ends);
         if (!lacking) return;
         std::this_thread::sleep_for(milliseconds(50));
       }
+      std::cout << "a server does not catch up: " << lacking->what << '\n';
       if (tries == 0) {
         restart_servers();
       } else {
-        servers_.renew(*lacking);
+        servers_.renew(lacking->server);
         ++renewals_;
       }
     }

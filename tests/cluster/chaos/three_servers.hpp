@@ -135,15 +135,26 @@ class ThreeServers {
       });
     return ends;
   }
+  struct Lack {
+    std::size_t server = 0;
+    std::string what{};  ///< for people
+  };
   /// A server that does not have all up to there.
-  std::optional<std::size_t> lacking(const Ends& ends) const {
+  std::optional<Lack> lacking(const Ends& ends) const {
     for (std::size_t i = 0; i < kServers; ++i) {
       Ends left = ends;
+      Ends own;
       each_stream(i, [&](const std::string& stream, const nlohmann::json& detail) {
         const auto end = left.find(stream);
-        if (end != left.end() && detail.at("state").at("last_seq") >= end->second) left.erase(end);
+        own[stream] = detail.at("state").at("last_seq");
+        if (end != left.end() && own[stream] >= end->second) left.erase(end);
       });
-      if (!left.empty()) return i;
+      if (left.empty()) continue;
+      std::string what = name(i);
+      for (const auto& [stream, end] : left)
+        what += ", " + stream + ": " + (own.contains(stream) ? std::to_string(own[stream]) : "-") +
+                " of " + std::to_string(end);
+      return Lack{i, what};
     }
     return std::nullopt;
   }
