@@ -95,7 +95,10 @@ class StreamRounds : public SiteOfWorkers {
     for (int i = 0; i < kStreams; ++i) {
       await(stream(i) + " to run", [&] {
         try {
-          return status(stream(i)).state == ClusterStreamStatus::State::running;
+          const ClusterStreamStatus now = status(stream(i));
+          // Three owners may have died within seconds. Then an operator adds the stream anew.
+          if (now.reason.find("workers in a row have died") != std::string::npos) add(stream(i));
+          return now.state == ClusterStreamStatus::State::running;
         } catch (const ClusterError&) {
           return false;
         }
