@@ -290,7 +290,7 @@ class Chaos : public testing::Test {
     std::set<WatchedFrame> missed;
     std::ranges::set_difference(kept.frames(), watch_.frames(),
                                 std::inserter(missed, missed.end()));
-    if (broker_restarts_ == 0) EXPECT_THAT(missed, IsEmpty());
+    EXPECT_TRUE(missed.empty() || broker_restarts_ > 0) << missed.size() << " records";
     std::set<WatchedFrame> aside;
     std::size_t lost = 0;
     for (const auto& worker : workers_) {
