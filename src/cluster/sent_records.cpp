@@ -13,13 +13,12 @@ void SentRecords::add(const StreamEpoch& epoch, std::uint64_t sequence, const st
 }
 
 void SentRecords::drop_oldest() {
-  const auto lane = lanes_.find(order_.front());
+  Lane& lane = lanes_.at(order_.front());
   order_.pop_front();
-  if (lane == lanes_.end()) return;  // forgotten
-  const Message& oldest = lane->second.messages.front();
+  const Message& oldest = lane.messages.front();
   bytes_ -= oldest.body.size();
-  lane->second.dropped = oldest.sequence;
-  lane->second.messages.pop_front();
+  lane.dropped = oldest.sequence;
+  lane.messages.pop_front();
 }
 
 std::vector<SentRecords::Message> SentRecords::after(const StreamEpoch& epoch,
@@ -40,6 +39,7 @@ void SentRecords::forget(const StreamEpoch& epoch) {
   if (lane == lanes_.end()) return;
   for (const Message& message : lane->second.messages) bytes_ -= message.body.size();
   lanes_.erase(lane);
+  std::erase(order_, epoch);
 }
 
 }  // namespace vcap

@@ -42,7 +42,7 @@ class SentRecords {
   const std::size_t most_bytes_;
   std::size_t bytes_ = 0;
   std::map<StreamEpoch, Lane> lanes_;
-  /// Whose message is the oldest, the second oldest and so on. An owner may be forgotten.
+  /// Whose message is the oldest, the second oldest and so on.
   std::deque<StreamEpoch> order_;
 };
 

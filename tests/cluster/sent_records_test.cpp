@@ -62,6 +62,10 @@ TEST(SentRecordsTest, HasRoomAgainAfterAnOwnerIsForgotten) {
   sent.add(kDoor, 4, "12345");
   EXPECT_THAT(sequences(sent.after(kDoor, 0)), ElementsAre(3u, 4u));
   sent.forget({"never", 1});
+  sent.forget(kDoor);
+  sent.add(kDoor, 5, "12345");
+  sent.add(kDoor, 6, "1234567");
+  EXPECT_THAT(sequences(sent.after(kDoor, 0)), ElementsAre(6u));
 }
 
 }  // namespace
