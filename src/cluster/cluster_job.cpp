@@ -5,6 +5,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -68,6 +69,23 @@ void check(const Job& job, const ClusterJobSettings& settings) {
         "workers see (\"shared\")");
 }
 
+/// Repeats an action until the broker answers. Returns false if `stop` was requested before.
+bool await_broker(const std::stop_token& stop, const std::function<void()>& action) {
+  for (bool is_away = false; !stop.stop_requested(); is_away = true) {
+    try {
+      action();
+      return true;
+    } catch (const ClusterError& error) {
+      if (error.code() != ErrorCode::broker_unreachable) throw;
+      if (!is_away && !stop.stop_requested())
+        log(LogLevel::warning,
+            "cluster: the job waits for the broker to be submitted: " + std::string(error.what()));
+    }
+    std::this_thread::sleep_for(kResultWait);
+  }
+  return false;
+}
+
 /// The same for the same job with the same folders.
 std::string job_id(const Job& job, const std::string& shared, json stamp) {
   stamp.erase("videos");
@@ -106,7 +124,10 @@ class ClusterJob {
     const auto notes = cluster_->impl().broker->subscribe(
         site_.note(Site::Kind::job, {id_}), [this](const BrokerMessage&) { must_look_ = true; });
     TimedParts parts;
-    if (!submit_patiently(stop)) return std::move(report_);
+    if (!await_broker(stop, [this] { submit(); })) {
+      report_.left = static_cast<std::int64_t>(videos_.size() - settled_);
+      return std::move(report_);
+    }
     parts.end("submit");
     collect(stop);
     parts.end("collect");
@@ -156,24 +177,6 @@ class ClusterJob {
     return {.video = *video.video,
             .stamp = {{"size", video.stamp.at("size")},
                       {"modified_ns", video.stamp.at("modified_ns")}}};
-  }
-
-  /// Waits for a broker that is away. Returns false if `stop` was requested before it was there.
-  bool submit_patiently(const std::stop_token& stop) {
-    for (bool is_away = false; !stop.stop_requested(); is_away = true) {
-      try {
-        submit();
-        return true;
-      } catch (const ClusterError& error) {
-        if (error.code() != ErrorCode::broker_unreachable) throw;
-        if (!is_away && !stop.stop_requested())
-          log(LogLevel::warning, "cluster: the job waits for the broker to be submitted: " +
-                                     std::string(error.what()));
-      }
-      std::this_thread::sleep_for(kResultWait);
-    }
-    report_.left = static_cast<std::int64_t>(videos_.size() - settled_);
-    return false;
   }
 
   /// Takes results until all videos are settled, the job is cancelled, or `stop` is requested. A
@@ -490,7 +493,10 @@ JobReport run_cluster_job(std::shared_ptr<Cluster> cluster, const Job& job,
                           const ClusterJobSettings& settings, std::stop_token stop) {
   check(job, settings);
   const PreparedJob prepared = prepare_job(job, settings.load);
-  return ClusterJob(std::move(cluster), job, settings, prepared, stop).run(stop);
+  std::optional<ClusterJob> run;
+  if (!await_broker(stop, [&] { run.emplace(cluster, job, settings, prepared, stop); }))
+    return {.left = static_cast<std::int64_t>(job.videos.size())};
+  return run->run(stop);
 }
 
 }  // namespace vcap

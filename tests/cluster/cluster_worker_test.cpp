@@ -295,6 +295,31 @@ TEST_F(ClusterWorkerTest, DoesNotWaitForABrokerThatHangsWhenItIsStopped) {
   server_.resume();
 }
 
+TEST_F(ClusterWorkerTest, WaitsForABrokerThatHangsWhenAJobBegins) {
+  ClusterSettings settings = server_.settings();
+  settings.timeout = std::chrono::milliseconds(300);
+  settings.patience = std::chrono::milliseconds(0);
+  const Job two = job({clip("a.mp4", 5), clip("b.mp4", 5)}, "out");
+  RunningWorker worker(server_, folder_ / "w1", 1);
+  for (const bool is_stopped : {true, false}) {
+    const KeptLog log;
+    const auto cluster = Cluster::connect(settings);
+    server_.hang();
+    std::stop_source stop;
+    JobReport report;
+    std::jthread client([&] { report = run_cluster_job(cluster, two, {}, stop.get_token()); });
+    EXPECT_TRUE(log.wait_for("waits for the broker"));
+    if (is_stopped)
+      stop.request_stop();
+    else
+      server_.resume();
+    client.join();
+    EXPECT_EQ(report.left, is_stopped ? 2 : 0);
+    EXPECT_EQ(report.done, is_stopped ? 0 : 2);
+    if (is_stopped) server_.resume();
+  }
+}
+
 TEST_F(ClusterWorkerTest, SaysWhetherItsBrokerAnswers) {
   const auto cluster = connect();
   EXPECT_TRUE(cluster->answers(std::chrono::seconds(5)));
