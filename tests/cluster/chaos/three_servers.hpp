@@ -141,20 +141,21 @@ class ThreeServers {
   };
   /// A server that does not have all up to there.
   std::optional<Lack> lacking(const Ends& ends) const {
-    for (std::size_t i = 0; i < kServers; ++i) {
-      Ends left = ends;
-      Ends own;
+    std::array<Ends, kServers> have;
+    for (std::size_t i = 0; i < kServers; ++i)
       each_stream(i, [&](const std::string& stream, const nlohmann::json& detail) {
-        const auto end = left.find(stream);
-        own[stream] = detail.at("state").at("last_seq");
-        if (end != left.end() && own[stream] >= end->second) left.erase(end);
+        have[i][stream] = detail.at("state").at("last_seq");
       });
-      if (left.empty()) continue;
-      std::string what = name(i);
-      for (const auto& [stream, end] : left)
-        what += ", " + stream + ": " + (own.contains(stream) ? std::to_string(own[stream]) : "-") +
-                " of " + std::to_string(end);
-      return Lack{i, what};
+    for (std::size_t i = 0; i < kServers; ++i) {
+      std::string what;
+      for (const auto& [stream, end] : ends) {
+        const auto own = have[i].find(stream);
+        if (own != have[i].end() && own->second >= end) continue;
+        what += ", " + stream + " up to " + std::to_string(end) + " (they have";
+        for (Ends& others : have) what += ' ' + std::to_string(others[stream]);
+        what += ')';
+      }
+      if (!what.empty()) return Lack{i, name(i) + what};
     }
     return std::nullopt;
   }
