@@ -50,6 +50,12 @@ class RtspServer {
     return "rtsp://joe:secret@127.0.0.1:" + port_ + "/" + path;
   }
 
+  /// False if the process has ended by itself.
+  bool runs() const {
+    siginfo_t ended{};
+    return ::waitid(P_PID, static_cast<id_t>(process_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           ended.si_pid == 0;
+  }
   /// Keeps its connections and sends nothing more. [any thread]
   void freeze() const { ::kill(process_, SIGSTOP); }
   /// Continues after freeze(). [any thread]
