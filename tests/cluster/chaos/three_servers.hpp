@@ -15,6 +15,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -90,10 +91,13 @@ class ThreeServers {
   /// One after the other, as an operator does if they have failed.
   void restart_each() {
     for (std::size_t i = 0; i < kServers; ++i) {
-      kill(i);
-      start(i);
+      restart(i);
       std::this_thread::sleep_for(std::chrono::seconds(2));
     }
+  }
+  void restart(std::size_t server) {
+    kill(server);
+    start(server);
   }
   void hang(std::size_t server) const {
     if (servers_.at(server).runs) servers_.at(server).process.hang();
@@ -136,28 +140,26 @@ class ThreeServers {
     return ends;
   }
   struct Lack {
-    std::size_t server = 0;
+    std::vector<std::size_t> servers{};
     std::string what{};  ///< for people
   };
-  /// A server that does not have all up to there.
+  /// The servers that do not have all up to there.
   std::optional<Lack> lacking(const Ends& ends) const {
     std::array<Ends, kServers> have;
     for (std::size_t i = 0; i < kServers; ++i)
       each_stream(i, [&](const std::string& stream, const nlohmann::json& detail) {
         have[i][stream] = detail.at("state").at("last_seq");
       });
-    for (std::size_t i = 0; i < kServers; ++i) {
-      std::string what;
+    Lack lack;
+    for (std::size_t i = 0; i < kServers; ++i)
       for (const auto& [stream, end] : ends) {
         const auto own = have[i].find(stream);
         if (own != have[i].end() && own->second >= end) continue;
-        what += ", " + stream + " up to " + std::to_string(end) + " (they have";
-        for (Ends& others : have) what += ' ' + std::to_string(others[stream]);
-        what += ')';
+        if (lack.servers.empty() || lack.servers.back() != i) lack.servers.push_back(i);
+        lack.what += ' ' + name(i) + ' ' + stream + " up to " + std::to_string(end) + ',';
       }
-      if (!what.empty()) return Lack{i, name(i) + what};
-    }
-    return std::nullopt;
+    if (lack.servers.empty()) return std::nullopt;
+    return lack;
   }
   /// Starts it without what its disk has: it gets all from the others.
   void renew(std::size_t server) {
