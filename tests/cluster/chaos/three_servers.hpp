@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -134,31 +135,32 @@ class ThreeServers {
     Ends ends;
     for (std::size_t i = 0; i < kServers; ++i)
       each_stream(i, [&](const std::string& stream, const nlohmann::json& detail) {
-        if (detail.at("cluster").at("leader") == name(i))
-          ends[stream] = detail.at("state").at("last_seq");
+        if (leader_of(detail) == name(i)) ends[stream] = detail.at("state").at("last_seq");
       });
     return ends;
   }
   struct Lack {
-    std::vector<std::size_t> servers{};
-    std::string what{};  ///< for people
+    std::set<std::string> streams{};
+    std::set<std::size_t> servers{};
+    /// Lacking servers that do not know who leads such a stream, so they get nothing of it.
+    std::set<std::size_t> leaderless{};
   };
-  /// The servers that do not have all up to there.
-  std::optional<Lack> lacking(const Ends& ends) const {
-    std::array<Ends, kServers> have;
-    for (std::size_t i = 0; i < kServers; ++i)
-      each_stream(i, [&](const std::string& stream, const nlohmann::json& detail) {
-        have[i][stream] = detail.at("state").at("last_seq");
-      });
+  /// Who does not have all up to there; nothing: all have.
+  Lack lacking(const Ends& ends) const {
     Lack lack;
-    for (std::size_t i = 0; i < kServers; ++i)
+    for (std::size_t i = 0; i < kServers; ++i) {
+      std::map<std::string, nlohmann::json> own;
+      each_stream(i, [&](const std::string& stream, const nlohmann::json& detail) {
+        own[stream] = detail;
+      });
       for (const auto& [stream, end] : ends) {
-        const auto own = have[i].find(stream);
-        if (own != have[i].end() && own->second >= end) continue;
-        if (lack.servers.empty() || lack.servers.back() != i) lack.servers.push_back(i);
-        lack.what += ' ' + name(i) + ' ' + stream + " up to " + std::to_string(end) + ',';
+        const bool is_there = own.contains(stream);
+        if (is_there && own[stream].at("state").at("last_seq") >= end) continue;
+        lack.streams.insert(stream);
+        lack.servers.insert(i);
+        if (!is_there || leader_of(own[stream]).empty()) lack.leaderless.insert(i);
       }
-    if (lack.servers.empty()) return std::nullopt;
+    }
     return lack;
   }
   /// Starts it without what its disk has: it gets all from the others.
@@ -196,11 +198,15 @@ class ThreeServers {
     } catch (const nlohmann::json::exception&) {
     }
   }
+  /// Empty if the server knows none.
+  static std::string leader_of(const nlohmann::json& stream) {
+    return stream.at("cluster").value("leader", "");
+  }
   static std::string leader_in(const nlohmann::json& answer, const std::string& stream) {
     if (stream.empty()) return answer.at("meta_cluster").at("leader");
     for (const auto& account : answer.at("account_details"))
       for (const auto& detail : account.at("stream_detail"))
-        if (detail.at("name") == stream) return detail.at("cluster").at("leader");
+        if (detail.at("name") == stream) return leader_of(detail);
     return {};
   }
   static std::string name(std::size_t server) { return "server" + std::to_string(server); }
