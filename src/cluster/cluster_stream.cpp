@@ -154,8 +154,13 @@ void add_cluster_stream(Cluster& cluster, const ClusterStream& stream, const Loa
                                 .config = *stream.capsules[i].config,
                                 .options = *stream.capsules[i].options,
                                 .stream_config = *stream.capsules[i].stream_config});
-  if (!impl.jet_stream.store(subject, to_message(message), last ? last->sequence : 0))
-    refuse_stream(stream.id, "somebody else has changed it meanwhile; look at it, and try again");
+  const std::string text = to_message(message);
+  if (!impl.jet_stream.store(subject, text, last ? last->sequence : 0)) {
+    // Or this was stored, and the answer was lost with the leader that gave it.
+    const auto now = impl.jet_stream.last(impl.site.stream(Site::Kind::stream), subject);
+    if (!now || now->body != text)
+      refuse_stream(stream.id, "somebody else has changed it meanwhile; look at it, and try again");
+  }
   // Who removes a job or a stream may not have seen that this one has the same capsule.
   for (const ClusterStream::CapsuleFile& file : stream.capsules)
     static_cast<void>(send_capsule(*objects, file.path));

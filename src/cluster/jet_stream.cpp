@@ -102,9 +102,9 @@ std::string from_base64(const std::string& text) {
   return bytes;
 }
 
-BrokerMessage publication(const std::string& subject, const std::string& body,
+BrokerMessage publication(const std::string& subject, std::string body,
                           std::optional<std::uint64_t> last) {
-  BrokerMessage message{.subject = subject, .body = body};
+  BrokerMessage message{.subject = subject, .body = std::move(body)};
   // If it is sent again, the server knows it by its id.
   message.headers.emplace_back("Nats-Msg-Id", Uuid::random().to_string());
   if (last)
@@ -221,8 +221,7 @@ void JetStream::store_last(const std::string& subject, const std::string& body) 
   stored_as(subject, parse(subject, request(message).body));
 }
 
-std::vector<std::optional<std::uint64_t>> JetStream::store_each(
-    std::span<const NewMessage> messages) {
+std::vector<std::optional<std::uint64_t>> JetStream::store_each(std::span<NewMessage> messages) {
   if (messages.empty()) return {};
   // A request fails at once if the connection is closed.
   if (messages.size() == 1)
@@ -253,7 +252,8 @@ std::vector<std::optional<std::uint64_t>> JetStream::store_each(
       answers->expected = end - begin;
     }
     for (std::size_t i = begin; i < end; ++i) {
-      sent.push_back(publication(messages[i].subject, messages[i].body, messages[i].last));
+      sent.push_back(
+          publication(messages[i].subject, std::move(messages[i].body), messages[i].last));
       sent.back().reply = inbox + '.' + std::to_string(i);
       broker_.publish(sent.back());
     }
@@ -276,10 +276,11 @@ std::vector<std::optional<std::uint64_t>> JetStream::store_each(
                               : parse(messages[i].subject, found->second);
       if (answer.is_null() || is_passing(answer)) {
         sent[i - begin].reply.clear();
-        stored[i] = store(std::move(sent[i - begin]));
+        stored[i] = store(sent[i - begin]);
       } else {
         stored[i] = stored_as(messages[i].subject, answer);
       }
+      messages[i].body = std::move(sent[i - begin].body);
     }
   }
   return stored;

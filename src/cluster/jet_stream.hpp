@@ -59,8 +59,9 @@ class JetStream {
     std::string body{};
     std::optional<std::uint64_t> last{};  ///< as for store()
   };
-  /// The same for many, without waiting for each. Returns what store() gives for each.
-  std::vector<std::optional<std::uint64_t>> store_each(std::span<const NewMessage> messages);
+  /// The same for many, without waiting for each. Returns what store() gives for each. Borrows the
+  /// bodies; if it throws, some are empty.
+  std::vector<std::optional<std::uint64_t>> store_each(std::span<NewMessage> messages);
   /// Stores a message in place of all others of its subject; the stream must allow that.
   void store_last(const std::string& subject, const std::string& body);
 

@@ -110,7 +110,8 @@ void RecordSender::deliver_at_once(std::span<Parcel> parcels) {
     const auto sequences = jet_stream_.store_each(sent);
     for (std::size_t i = 0; i < sequences.size(); ++i) {
       if (!sequences[i]) continue;
-      note_delivered(waiting[i]->epoch, *waiting[i]->message, *sequences[i]);
+      note_delivered(waiting[i]->epoch, waiting[i]->message->sequence, *sequences[i],
+                     std::move(sent[i].body));
       waiting[i]->is_delivered = true;
     }
   } catch (const ClusterError& error) {
@@ -156,7 +157,7 @@ std::string RecordSender::try_to_deliver(const StreamEpoch& epoch, const Outgoin
   for (int attempt = 0;; ++attempt) {
     if (last)
       if (const auto sequence = jet_stream_.store(subject, message.body, *last)) {
-        note_delivered(epoch, message, *sequence);
+        note_delivered(epoch, message.sequence, *sequence, message.body);
         return {};
       }
     const Found found = find_place(epoch, message);
@@ -174,11 +175,11 @@ std::string RecordSender::try_to_deliver(const StreamEpoch& epoch, const Outgoin
   }
 }
 
-void RecordSender::note_delivered(const StreamEpoch& epoch, const OutgoingMessage& message,
-                                  std::uint64_t sequence) {
+void RecordSender::note_delivered(const StreamEpoch& epoch, std::uint64_t in_spool,
+                                  std::uint64_t sequence, std::string body) {
   const MutexLock lock(mutex_);
   last_[epoch] = sequence;
-  sent_.add(epoch, message.sequence, message.body);
+  sent_.add(epoch, in_spool, std::move(body));
 }
 
 /// Sends again what the broker has lost of an owner. Returns the sequence of the last message then;

@@ -67,8 +67,9 @@ class RecordSender final : public MessageSender {
   Found find_place(const StreamEpoch& epoch, const OutgoingMessage& message);
   std::optional<std::uint64_t> send_lost(const StreamEpoch& epoch, const Found& found)
       VCAP_EXCLUDES(mutex_);
-  void note_delivered(const StreamEpoch& epoch, const OutgoingMessage& message,
-                      std::uint64_t sequence) VCAP_EXCLUDES(mutex_);
+  /// `in_spool`: the message's number there; `sequence`: in the broker.
+  void note_delivered(const StreamEpoch& epoch, std::uint64_t in_spool, std::uint64_t sequence,
+                      std::string body) VCAP_EXCLUDES(mutex_);
   bool has_kept_last(const StreamEpoch& epoch) VCAP_EXCLUDES(mutex_);
   bool is_among_last(const StreamEpoch& epoch, std::uint64_t end, const OutgoingMessage& message)
       VCAP_EXCLUDES(mutex_);

@@ -2,13 +2,14 @@
 #include "cluster/sent_records.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace vcap {
 
-void SentRecords::add(const StreamEpoch& epoch, std::uint64_t sequence, const std::string& body) {
-  lanes_[epoch].messages.push_back({sequence, body});
-  order_.push_back(epoch);
+void SentRecords::add(const StreamEpoch& epoch, std::uint64_t sequence, std::string body) {
   bytes_ += body.size();
+  lanes_[epoch].messages.push_back({sequence, std::move(body)});
+  order_.push_back(epoch);
   while (bytes_ > most_bytes_) drop_oldest();
 }
 

@@ -25,7 +25,7 @@ class SentRecords {
   explicit SentRecords(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
   /// Keeps a message behind those that the owner has sent before.
-  void add(const StreamEpoch& epoch, std::uint64_t sequence, const std::string& body);
+  void add(const StreamEpoch& epoch, std::uint64_t sequence, std::string body);
   /// An owner's messages after `sequence`, in order.
   std::vector<Message> after(const StreamEpoch& epoch, std::uint64_t sequence) const;
   /// Whether there were some after `sequence` that are not kept any more.

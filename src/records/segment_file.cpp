@@ -19,6 +19,8 @@ constexpr std::string_view kSegmentMark = "vcapmsg1";
 constexpr std::size_t kReadBlock = std::size_t{64} << 10;
 /// The part of a message's head that its checksum does not cover.
 constexpr std::size_t kUncovered = 8;
+/// Room for what the pump adds to a message, so that its memory need not grow then.
+constexpr std::size_t kAddedBytes = 128;
 
 void put(std::string& bytes, auto number) {
   bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
@@ -98,7 +100,9 @@ std::optional<SegmentReader::Found> SegmentReader::next() {
   const auto id_size = take<std::uint32_t>(rest);
   if (id_size > rest.size()) return std::nullopt;
   found.message.stream_id = rest.substr(0, id_size);
-  found.message.body = rest.substr(id_size);
+  const std::string_view body = rest.substr(id_size);
+  found.message.body.reserve(body.size() + kAddedBytes);
+  found.message.body = body;
   used_ += kUncovered + size;
   offset_ += static_cast<std::int64_t>(kUncovered + size);
   return found;

@@ -62,6 +62,10 @@ class RecordWatch {
 
   const std::map<std::string, Stream>& streams() const { return streams_; }
   const std::set<WatchedFrame>& frames() const { return frames_; }
+  /// The worker that gave the frame.
+  const std::string& worker_of(const WatchedFrame& frame) const {
+    return owners_.at({frame.stream, frame.epoch});
+  }
   /// Records of an owner between others of it that did not come, by its worker.
   const std::map<std::string, std::size_t>& lost() const { return lost_; }
   /// What was wrong.
@@ -89,11 +93,13 @@ class RecordWatch {
     stream.last = frame;
     ++stream.records;
     frames_.insert(frame);
+    owners_[{frame.stream, frame.epoch}] = record.worker;
   }
 
   ClusterRecordReader reader_;
   std::map<std::string, Stream> streams_;
   std::set<WatchedFrame> frames_;
+  std::map<std::pair<std::string, std::uint64_t>, std::string> owners_;  ///< of streams' epochs
   std::map<std::string, std::size_t> lost_;
   std::vector<std::string> faults_;
   std::vector<std::string> repeated_;
