@@ -4,6 +4,7 @@
 #include <sodium.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <ctime>
 #include <map>
@@ -45,6 +46,8 @@ constexpr milliseconds kLate{250};
 constexpr milliseconds kPause{100};
 /// How often the same message may be lost.
 constexpr int kMostLosses = 3;
+/// A consumer that gives nothing for so long is made anew: some stall until then.
+constexpr std::chrono::seconds kStallTime{10};
 /// How long a request after a stop waits for its answer.
 constexpr milliseconds kLastWait{500};
 
@@ -79,6 +82,17 @@ std::chrono::nanoseconds parse_time(const std::string& text) {
       nanoseconds += (*rest - '0') * unit;
   }
   return std::chrono::seconds(::timegm(&parts)) + std::chrono::nanoseconds(nanoseconds);
+}
+
+std::string format_time(std::chrono::nanoseconds time) {
+  const auto whole = std::chrono::floor<std::chrono::seconds>(time);
+  const std::time_t since_1970 = whole.count();
+  std::tm parts{};
+  ::gmtime_r(&since_1970, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+  const std::string fraction = std::to_string((time - whole).count());
+  return text.data() + ('.' + std::string(9 - fraction.size(), '0')) + fraction + 'Z';
 }
 
 /// The server's answers are small and flat, but who has its port may send anything.
@@ -341,8 +355,13 @@ std::chrono::nanoseconds JetStream::time(const std::string& stream) {
   return StreamReader(*this, stream, {}).created();
 }
 
-std::uint64_t JetStream::last_sequence(const std::string& stream) {
-  return demand("STREAM.INFO." + stream, nullptr).at("state").at("last_seq");
+StreamPlace JetStream::end(const std::string& stream) {
+  const json info = demand("STREAM.INFO." + stream, nullptr);
+  const json& state = info.at("state");
+  const std::uint64_t sequence = state.at("last_seq");
+  // Of a stream that never had a message, the server says the year 1.
+  if (sequence == 0) return {};
+  return {.sequence = sequence, .time = parse_time(state.at("last_ts"))};
 }
 
 bool JetStream::erase(const std::string& stream, std::uint64_t sequence) {
@@ -400,7 +419,7 @@ ClusterSettings without_patience(ClusterSettings settings) {
 }
 
 StreamReader::StreamReader(JetStream& jet_stream, std::string stream, std::string filter,
-                           std::uint64_t after)
+                           StreamPlace after)
     : jet_stream_(jet_stream),
       stream_(std::move(stream)),
       filter_(std::move(filter)),
@@ -408,13 +427,17 @@ StreamReader::StreamReader(JetStream& jet_stream, std::string stream, std::strin
   create();
 }
 
-StreamReader::~StreamReader() {
+StreamReader::~StreamReader() { remove_consumer(); }
+
+void StreamReader::remove_consumer() noexcept {
+  if (consumer_.empty()) return;
   try {
     // Without an answer. If it is lost, the server deletes the consumer later.
     jet_stream_.broker().publish(
         {.subject = kApi + ("CONSUMER.DELETE." + stream_ + '.') + consumer_});
   } catch (const ClusterError&) {
   }
+  consumer_.clear();
 }
 
 void StreamReader::create() {
@@ -425,13 +448,18 @@ void StreamReader::create() {
                  // For a process that dies.
                  {"inactive_threshold", 30'000'000'000}};
   if (!filter_.empty()) config["filter_subject"] = filter_;
-  if (last_ > 0) {
+  if (last_.sequence > 0 && jet_stream_.last_sequence(stream_) >= last_.sequence) {
     config["deliver_policy"] = "by_start_sequence";
-    config["opt_start_seq"] = last_ + 1;
+    config["opt_start_seq"] = last_.sequence + 1;
+  } else if (last_.time.count() > 0) {
+    config["deliver_policy"] = "by_start_time";
+    config["opt_start_time"] = format_time(last_.time + std::chrono::nanoseconds(1));
   }
   const json info = jet_stream_.demand("CONSUMER.CREATE." + stream_,
                                        {{"stream_name", stream_}, {"config", config}});
+  remove_consumer();
   consumer_ = info.at("name");
+  heard_ = std::chrono::steady_clock::now();
   pending_ = info.at("num_pending");
   created_ = parse_time(info.at("created"));
   read_ = 0;
@@ -455,13 +483,18 @@ std::vector<StoredMessage> StreamReader::next(std::size_t most, milliseconds wai
     create();
     return messages;
   }
+  const auto now = std::chrono::steady_clock::now();
+  if (!page.empty())
+    heard_ = now;
+  else if (now >= heard_ + kStallTime)
+    create();
   for (DeliveredMessage& message : page) {
     // After a gap, something that was delivered did not arrive.
     if (message.consumer_sequence != ++read_) {
       create();
       break;
     }
-    last_ = message.sequence;
+    last_ = {.sequence = message.sequence, .time = std::chrono::nanoseconds(message.time)};
     pending_ = message.pending;
     messages.push_back({std::move(message.subject), std::move(message.body), message.sequence,
                         std::chrono::nanoseconds(message.time)});

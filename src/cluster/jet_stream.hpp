@@ -24,6 +24,12 @@ struct StoredMessage {
   std::chrono::nanoseconds time{0};  ///< when it was stored, by the server's time since 1970
 };
 
+/// A place in a stream: behind the message with that sequence. Thread safety: value.
+struct StreamPlace {
+  std::uint64_t sequence = 0;
+  std::chrono::nanoseconds time{0};  ///< when that message was stored, since 1970; 0: not known
+};
+
 /// A message that a consumer has delivered. Thread safety: value.
 struct DeliveredMessage {
   std::string subject{};
@@ -79,8 +85,9 @@ class JetStream {
             const std::function<void(const StoredMessage&)>& visit);
   /// How many they are.
   std::uint64_t count(const std::string& stream, const std::string& filter);
-  /// The sequence of the stream's last message.
-  std::uint64_t last_sequence(const std::string& stream);
+  /// The place behind the stream's last message.
+  StreamPlace end(const std::string& stream);
+  std::uint64_t last_sequence(const std::string& stream) { return end(stream).sequence; }
   /// Removes a message. False if it does not exist.
   bool erase(const std::string& stream, std::uint64_t sequence);
   /// Removes all messages whose subject matches.
@@ -126,13 +133,15 @@ class JetStream {
 ClusterSettings without_patience(ClusterSettings settings);
 
 /// Reads the messages of a stream whose subjects match, from the first one, in their order, each
-/// once; also over the loss of a server. Borrows JetStream. Thread safety: thread-compatible.
+/// once; also over the loss of a server. If the stream has lost its last messages, goes on with
+/// what was stored later than the last one that was read. Borrows JetStream. Thread safety:
+/// thread-compatible.
 class StreamReader {
  public:
-  /// `filter`: subjects, with wildcards; empty: all. `after`: begins after this sequence. Throws
-  /// ClusterError.
+  /// `filter`: subjects, with wildcards; empty: all. `after`: where it begins. If the stream has
+  /// not so many messages, it begins with what was stored later. Throws ClusterError.
   StreamReader(JetStream& jet_stream, std::string stream, std::string filter,
-               std::uint64_t after = 0);
+               StreamPlace after = {});
   ~StreamReader();
   StreamReader(const StreamReader&) = delete;
   StreamReader& operator=(const StreamReader&) = delete;
@@ -143,7 +152,7 @@ class StreamReader {
   /// How many there were after those that were read, when the last one of them was delivered.
   std::uint64_t pending() const noexcept { return pending_; }
   /// The sequence of the last message that was read.
-  std::uint64_t last() const noexcept { return last_; }
+  std::uint64_t last() const noexcept { return last_.sequence; }
   /// Asks the server again.
   void update_pending();
   /// When the server began to read, in its time since 1970.
@@ -151,15 +160,17 @@ class StreamReader {
 
  private:
   void create();
+  void remove_consumer() noexcept;
 
   JetStream& jet_stream_;
   const std::string stream_;
   const std::string filter_;
-  std::uint64_t last_;
+  StreamPlace last_;
   std::uint64_t read_ = 0;  ///< from this consumer
   std::uint64_t pending_ = 0;
   std::chrono::nanoseconds created_{0};
-  std::string consumer_;
+  std::string consumer_{};
+  std::chrono::steady_clock::time_point heard_{};  ///< when it was made, or gave something
 };
 
 /// Reads what a consumer has delivered. Throws ClusterError (invalid_message) for another message.

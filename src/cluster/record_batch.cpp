@@ -53,6 +53,7 @@ RecordBatchHead read_head(const std::string& message) {
         .worker = parsed.at("worker"),
         .next_frame_index = parsed.at("next_frame_index"),
         .pts = std::chrono::nanoseconds(parsed.at("pts_ns").get<std::int64_t>())};
+    result.number = parsed.value("number", std::uint64_t{0});
     if (parsed.contains("message")) {
       result.spool = parsed["message"].at("spool");
       result.sequence = parsed["message"].at("sequence");
@@ -97,7 +98,8 @@ void RecordBatch::add(std::string_view record, std::int64_t frame_index,
 std::string RecordBatch::take() {
   constexpr std::string_view kBegin = R"(,"records":[)";
   constexpr std::string_view kEnd = "]}";
-  const std::string begin = head(epoch_, worker_, last_index_ + 1, last_pts_, count_);
+  const std::string begin = head(epoch_, worker_, last_index_ + 1, last_pts_, count_) +
+                            R"(,"number":)" + std::to_string(++number_);
   std::string message;
   message.reserve(begin.size() + kBegin.size() + records_.size() + kEnd.size());
   message.append(begin).append(kBegin).append(records_).append(kEnd);

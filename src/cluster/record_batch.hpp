@@ -39,6 +39,7 @@ struct RecordBatchHead {
   std::chrono::nanoseconds pts{0};    ///< of its last record
   std::string spool{};                ///< empty: the begin of an epoch
   std::uint64_t sequence = 0;         ///< in that spool
+  std::uint64_t number = 0;           ///< among its owner's, from 1; 0: it does not say
 };
 /// Throws ClusterError (invalid_message).
 RecordBatchHead read_head(const std::string& message);
@@ -69,6 +70,7 @@ class RecordBatch {
   const std::string worker_;
   std::string records_;
   std::uint64_t count_ = 0;
+  std::uint64_t number_ = 0;  ///< of messages that were taken
   std::int64_t last_index_ = 0;
   std::chrono::nanoseconds last_pts_{0};
 };

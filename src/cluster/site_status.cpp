@@ -125,8 +125,8 @@ class ClusterEventReader::Impl {
       : cluster_(std::move(cluster)),
         reader_(cluster_->impl().jet_stream, cluster_->impl().site.stream(Site::Kind::event),
                 cluster_->impl().site.all(Site::Kind::event, {}),
-                all ? 0
-                    : cluster_->impl().jet_stream.last_sequence(
+                all ? StreamPlace{}
+                    : cluster_->impl().jet_stream.end(
                           cluster_->impl().site.stream(Site::Kind::event))) {}
 
   std::vector<ClusterEvent> next(std::chrono::milliseconds wait) {

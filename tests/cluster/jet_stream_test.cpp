@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "cluster/cluster_impl.hpp"
 #include "cluster/nats_server.hpp"
@@ -53,6 +55,36 @@ TEST(JetStreamTest, ErasesAMessageThatSomebodyElseHasErased) {
   EXPECT_FALSE(jet_stream.last(stream, subject));
   EXPECT_THAT([&] { jet_stream.erase("NONE", 1); },
               ThrowsError<ClusterError>(ErrorCode::broker_refused, testing::HasSubstr("NONE")));
+}
+
+TEST(JetStreamTest, ReadsOnWhenTheStreamHasLostItsLastMessages) {
+  const NatsServer server;
+  const auto cluster = Cluster::connect(server.settings());
+  JetStream& jet_stream = cluster->impl().jet_stream;
+  const Site& site = cluster->impl().site;
+  const std::string stream = site.stream(Site::Kind::event);
+  const auto store = [&](const std::string& body) {
+    jet_stream.store(site.subject(Site::Kind::event, {"a"}), body);
+  };
+  const auto read = [](StreamReader& reader, std::size_t count) {
+    std::vector<std::string> bodies;
+    for (int i = 0; i < 20 && bodies.size() < count; ++i)
+      for (const StoredMessage& message : reader.next(count, std::chrono::milliseconds(200)))
+        bodies.push_back(message.body);
+    return bodies;
+  };
+  for (const char* const body : {"1", "2", "3"}) store(body);
+  StreamReader from_begin(jet_stream, stream, {});
+  StreamReader from_end(jet_stream, stream, {}, jet_stream.end(stream));
+  EXPECT_THAT(read(from_begin, 3), testing::ElementsAre("1", "2", "3"));
+  jet_stream.demand("STREAM.DELETE." + stream, nullptr);
+  prepare_streams(jet_stream, site, true, 1);
+  EXPECT_EQ(jet_stream.end(stream).sequence, 0u);
+  for (const char* const body : {"4", "5"}) store(body);
+  EXPECT_THAT(read(from_begin, 2), testing::ElementsAre("4", "5"));
+  EXPECT_THAT(read(from_end, 2), testing::ElementsAre("4", "5"));
+  StreamReader behind(jet_stream, stream, {}, {.sequence = 1'000});
+  EXPECT_THAT(read(behind, 2), testing::ElementsAre("4", "5"));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <functional>
 #include <mutex>
 #include <random>
+#include <sstream>
 #include <system_error>
 #include <thread>
 
@@ -213,6 +214,27 @@ TEST_F(Publishing, SetsAsideWhatIsRefused) {
   EXPECT_EQ(refused.at("reason"), "not \"wanted\"");
   EXPECT_EQ(refused.at("record").at("a"), 1);
   EXPECT_THAT(log(), HasSubstr("refused message"));
+}
+
+TEST_F(Publishing, SetsAsideOnALineOfItsOwnBehindAPartOfALine) {
+  std::filesystem::create_directories(path_);
+  std::ofstream(path_ + "/refused.jsonl") << R"({"id":"1","record":{"a)";
+  const auto publisher = open();
+  for (const std::uint64_t number : {1, 2}) {
+    sent_->next([](auto) {
+      return MessageSender::Result{.settled = 1, .refused = {{0, "not wanted"}}};
+    });
+    publisher->publish("gate", Json{{"a", number}}.dump());
+    yield_until("a refusal", [&] { return publisher->stats().refused == number; });
+  }
+  publisher->close();
+  std::istringstream lines(read_file(path_ + "/refused.jsonl"));
+  std::string line;
+  std::getline(lines, line);
+  for (const int expected : {1, 2}) {
+    ASSERT_TRUE(std::getline(lines, line));
+    EXPECT_EQ(Json::parse(line).at("record").at("a"), expected);
+  }
 }
 
 TEST_F(Publishing, HoldsUpNobodyWhileASenderHangs) {

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <random>
 #include <system_error>
 
 namespace vcap::test {
@@ -40,7 +41,22 @@ class SilentListener {
   std::uint16_t port_ = 0;
 };
 
-/// A port of 127.0.0.1 on which nothing listens.
-inline std::uint16_t free_port() { return SilentListener().port(); }
+/// A port of 127.0.0.1 on which nothing listens, and that the system gives to no connection (those
+/// begin at 32768): it is still free when its server is started, or started again.
+inline std::uint16_t free_port() {
+  static std::mt19937 random{std::random_device()()};
+  for (;;) {
+    const auto port = std::uniform_int_distribution<std::uint16_t>(10'000, 32'000)(random);
+    const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const bool is_free =
+        ::bind(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    ::close(probe);
+    if (is_free) return port;
+  }
+}
 
 }  // namespace vcap::test

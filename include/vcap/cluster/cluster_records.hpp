@@ -26,9 +26,9 @@ struct ClusterRecord {
 /// them for a day, or as its configuration says. Thread safety: thread-compatible.
 ///
 /// Three servers of nats-server 2.9.10 sometimes deliver records that they take back when their
-/// leader changes. Then frames come again, in a later epoch, which counts. A reader that is there
-/// meanwhile may also miss records that the servers store in their place; who reads later gets all,
-/// each once.
+/// leader changes. Then frames come again, in a later epoch, which counts. Records that the servers
+/// store in their place, and would not deliver to a reader that has passed it, are asked for: when
+/// the next ones of their stream come, or it has been quiet for five seconds.
 class VCAP_EXPORT ClusterRecordReader {
  public:
   /// Which records are read. Thread safety: value.

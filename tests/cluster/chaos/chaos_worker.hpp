@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -116,6 +117,12 @@ class ChaosWorker {
   /// In the site.
   const std::string& name() const { return name_; }
 
+  /// What it says of messages that it could not set aside.
+  std::vector<std::string> not_kept() const {
+    std::vector<std::string> lines = not_kept_;
+    if (process_) add_not_kept(process_->err(), lines);
+    return lines;
+  }
   /// The end of what its processes have written on standard error.
   std::string log() const { return ended_ + (process_ ? end_of(process_->err()) : ""); }
 
@@ -124,9 +131,15 @@ class ChaosWorker {
     constexpr std::size_t kMost = 6'000;
     return text.substr(text.size() - std::min(text.size(), kMost));
   }
+  static void add_not_kept(const std::string& text, std::vector<std::string>& lines) {
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);)
+      if (line.find("; it is not kept, since") != line.npos) lines.push_back(line);
+  }
   int note_end() {
     const Result result = process_->wait();
     process_.reset();
+    add_not_kept(result.err, not_kept_);
     ended_ =
         end_of(ended_ + result.err + "-- exit code " + std::to_string(result.exit_code) + '\n');
     return result.exit_code;
@@ -138,6 +151,7 @@ class ChaosWorker {
   std::unique_ptr<Command> process_;
   std::string name_;
   std::string ended_;
+  std::vector<std::string> not_kept_;
   bool had_full_disk_ = false;
 };
 

@@ -11,7 +11,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <random>
 #include <set>
 #include <string>
 #include <system_error>
@@ -24,28 +23,11 @@
 #include "cluster/link.hpp"
 #include "support/bounded_wait.hpp"
 #include "support/http_get.hpp"
+#include "support/loopback_port.hpp"
 #include "support/server_process.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace vcap::test {
-
-/// A port on which nothing listens, and that the system gives to no connection (it begins at
-/// 32768): it is still free when its server is started again.
-inline std::uint16_t lasting_port() {
-  static std::mt19937 random{std::random_device()()};
-  for (;;) {
-    const auto port = std::uniform_int_distribution<std::uint16_t>(10'000, 32'000)(random);
-    const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const bool is_free =
-        ::bind(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-    ::close(probe);
-    if (is_free) return port;
-  }
-}
 
 /// A cluster of three nats-servers. Each pair has a network of its own, which a test cuts, and each
 /// server a disk of its own, if this process may have one.
@@ -172,9 +154,9 @@ class ThreeServers {
 
  private:
   struct Server {
-    const std::uint16_t port = lasting_port();
-    const std::uint16_t route_port = lasting_port();
-    const std::uint16_t monitor_port = lasting_port();
+    const std::uint16_t port = free_port();
+    const std::uint16_t route_port = free_port();
+    const std::uint16_t monitor_port = free_port();
     std::array<std::unique_ptr<Link>, kServers> routes_to{};
     std::unique_ptr<SmallDisk> disk{};
     ServerProcess process{};
