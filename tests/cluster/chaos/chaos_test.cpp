@@ -23,7 +23,6 @@
 #include "cluster/chaos/chaos_worker.hpp"
 #include "cluster/chaos/record_watch.hpp"
 #include "cluster/chaos/three_servers.hpp"
-#include "cluster/cluster_impl.hpp"
 #include "support/clip_writer.hpp"
 #include "support/outputs_in.hpp"
 #include "support/rtsp_server.hpp"
@@ -67,11 +66,10 @@ class Chaos : public testing::Test {
   static constexpr int kWorkers = 6;
   static constexpr int kStreams = 3;
   using Clock = std::chrono::steady_clock;
-  /// No disturbance lasts so long. Servers that take nothing for that time, or do not get what
-  /// the others have, have failed, and are started again.
+  /// No disturbance lasts so long. Servers that take nothing for that time are started again.
   static constexpr seconds kStuckTime{20};
-  static constexpr seconds kLagTime{8};  ///< in which a server gets what another one has
-  static constexpr int kNoBroker = 11;   ///< an exit code
+  static constexpr seconds kLagTime{60};  ///< the same, if one does not get what the others have
+  static constexpr int kNoBroker = 11;    ///< an exit code
 
   Chaos() {
     av_log_set_level(AV_LOG_ERROR);
@@ -237,41 +235,27 @@ class Chaos : public testing::Test {
   }
 
   /// Until a server may fail again: a message may be in two servers only, and if one of them fails
-  /// before the third one has it, it may be lost. What an operator does if that does not come:
-  /// another leader, then the server started again alone, then without its disk.
+  /// before the third one has it, it may be lost. A server that does not get all is started again.
   void await_servers() {
-    for (int tries = 0; tries < 8; ++tries) {
-      const ThreeServers::Ends ends = servers_.ends();
+    for (int tries = 0; tries < 3; ++tries) {
+      std::set<std::string> settled;
       ThreeServers::Lack lack;
       for (const auto stuck = Clock::now() + kLagTime; Clock::now() < stuck;) {
         maintain();
-        lack = servers_.lacking(ends);
-        if (lack.servers.empty()) return;
+        lack = servers_.lacking();
+        for (const auto& [stream, servers] : lack)
+          if (servers.empty()) settled.insert(stream);
+        if (!lack.empty() && settled.size() == lack.size()) return;
         std::this_thread::sleep_for(milliseconds(50));
       }
-      if (tries % 3 == 0) {
-        for (const std::string& stream : lack.streams) give_another_leader(stream);
-        ++leader_changes_;
-      } else if (lack.leaderless.empty()) {
-        // It gets what is new, but its sequences are others: servers drift apart (2.9.10).
-        ++drifts_;
-        return;
-      } else if (tries % 3 == 1 || lack.servers.size() > 1) {
-        servers_.restart(*lack.leaderless.begin());
+      for (const auto& [stream, servers] : lack) {
+        if (settled.contains(stream) || servers.empty()) continue;
+        servers_.restart(*servers.begin());
         ++broker_restarts_;
-      } else {
-        servers_.renew(*lack.leaderless.begin());
-        ++renewals_;
+        break;
       }
     }
     FAIL() << "the servers do not catch up";
-  }
-  void give_another_leader(const std::string& stream) const {
-    try {
-      client_->impl().broker->request({.subject = "$JS.API.STREAM.LEADER.STEPDOWN." + stream},
-                                      seconds(2));
-    } catch (const ClusterError&) {  // it has none
-    }
   }
 
   void await(const std::string& what, const std::function<bool()>& condition) {
@@ -396,9 +380,6 @@ class Chaos : public testing::Test {
   int jobs_ = 0;
   int restarts_ = 0;
   int broker_restarts_ = 0;
-  int renewals_ = 0;
-  int leader_changes_ = 0;  ///< of streams, because a server did not catch up
-  int drifts_ = 0;
   int camera_restarts_ = 0;
   Clock::time_point alive_at_ = Clock::now();  ///< when the broker had heard a worker last
   int quarantines_ = 0;
@@ -448,9 +429,7 @@ TEST_F(Chaos, LosesNothingAndDoesNothingTwice) {
   std::cout << rounds << " rounds: " << jobs_ << " jobs, " << restarts_
             << " processes had found no broker, " << quarantines_
             << " streams were set aside, the camera had ended " << camera_restarts_
-            << " times; servers did not catch up " << leader_changes_
-            << " times, had drifted apart " << drifts_ << " times, were started again "
-            << broker_restarts_ << " times, and with an empty disk " << renewals_ << " times\n";
+            << " times, servers were started again " << broker_restarts_ << " times\n";
 }
 
 }  // namespace

@@ -111,36 +111,24 @@ class ThreeServers {
     return std::nullopt;
   }
 
-  /// The last sequences of all streams that have a leader, as that one knows.
-  using Ends = std::map<std::string, std::uint64_t>;
-  Ends ends() const {
-    Ends ends;
+  /// Which servers do not have all of each stream; all of them if nobody leads it. A leader knows
+  /// what the others have, but believes a server that lost its files to have what it had before.
+  using Lack = std::map<std::string, std::set<std::size_t>>;
+  Lack lacking() const {
+    std::map<std::string, std::array<nlohmann::json, kServers>> states;
     for (std::size_t i = 0; i < kServers; ++i)
       each_stream(i, [&](const std::string& stream, const nlohmann::json& detail) {
-        if (leader_of(detail) == name(i)) ends[stream] = detail.at("state").at("last_seq");
+        states[stream][i] = detail;
       });
-    return ends;
-  }
-  struct Lack {
-    std::set<std::string> streams{};
-    std::set<std::size_t> servers{};
-    /// Lacking servers that do not know who leads such a stream, so they get nothing of it.
-    std::set<std::size_t> leaderless{};
-  };
-  /// Who does not have all up to there; nothing: all have.
-  Lack lacking(const Ends& ends) const {
     Lack lack;
-    for (std::size_t i = 0; i < kServers; ++i) {
-      std::map<std::string, nlohmann::json> own;
-      each_stream(i, [&](const std::string& stream, const nlohmann::json& detail) {
-        own[stream] = detail;
-      });
-      for (const auto& [stream, end] : ends) {
-        const bool is_there = own.contains(stream);
-        if (is_there && own[stream].at("state").at("last_seq") >= end) continue;
-        lack.streams.insert(stream);
-        lack.servers.insert(i);
-        if (!is_there || leader_of(own[stream]).empty()) lack.leaderless.insert(i);
+    for (const auto& [stream, details] : states) {
+      std::set<std::size_t>& servers = lack[stream] = {0, 1, 2};
+      for (std::size_t leader = 0; leader < kServers; ++leader) {
+        if (details[leader].is_null() || leader_of(details[leader]) != name(leader)) continue;
+        std::erase_if(servers, [&](std::size_t i) {
+          return i == leader ||
+                 (follows(details[leader], name(i)) && has(details[i], details[leader]));
+        });
       }
     }
     return lack;
@@ -164,10 +152,28 @@ class ThreeServers {
   };
 
   /// By HTTP/1.0, so that the answer is not in chunks.
-  static nlohmann::json state_of(const Server& server) {
+  static nlohmann::json get(const Server& server, const std::string& path) {
     const LoopbackConnection connection(server.monitor_port, 1);
-    connection.send("GET /jsz?accounts=true&streams=true HTTP/1.0\r\n\r\n");
+    connection.send("GET " + path + " HTTP/1.0\r\n\r\n");
     return nlohmann::json::parse(http_answer_of(connection.read_all()).body);
+  }
+  static nlohmann::json state_of(const Server& server) {
+    return get(server, "/jsz?accounts=true&streams=true");
+  }
+  static bool follows(const nlohmann::json& leader, const std::string& name) {
+    return std::ranges::any_of(leader.at("cluster").at("replicas"), [&](const auto& replica) {
+      return replica.at("name") == name && replica.value("current", false) &&
+             replica.value("lag", 0) == 0;
+    });
+  }
+  /// Sequences of a stream may differ among servers by a few, for good (2.9.10).
+  static bool has(const nlohmann::json& own, const nlohmann::json& leader) {
+    constexpr std::uint64_t kMostDrift = 100;
+    if (own.is_null()) return false;
+    const auto last = [](const nlohmann::json& detail) {
+      return detail.at("state").at("last_seq").get<std::uint64_t>();
+    };
+    return last(own) + kMostDrift >= last(leader) && (last(own) > 0 || last(leader) == 0);
   }
   /// Nothing for a server that does not answer.
   template <class Visit>
