@@ -107,7 +107,7 @@ class ClusterJob {
         settings_(settings),
         id_(job_id(job, settings.shared, prepared.stamp)),
         folder_(job.outputs.folder, prepared.stamp, prepared.claims),
-        queue_(cluster_, id_, {.max_attempts = job.attempts}),
+        queue_(cluster_, id_, {.max_attempts = job.attempts}, {}, stop),
         broker_objects_(make_broker_store(jet_stream_, site_)),
         shared_objects_(settings.shared.empty() ? nullptr : make_folder_store(settings.shared)) {
     for (const Job::Video& video : job_.videos)

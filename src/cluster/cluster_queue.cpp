@@ -31,8 +31,9 @@ json task_message(json payload) { return {{"schema", kTask}, {"payload", std::mo
 }  // namespace
 
 ClusterQueue::ClusterQueue(std::shared_ptr<Cluster> cluster, const std::string& name,
-                           Settings settings, std::function<void()> on_change)
+                           Settings settings, std::function<void()> on_change, std::stop_token stop)
     : cluster_(std::move(cluster)),
+      stopping_(std::move(stop), [this] { ending_.request_stop(); }),
       jet_stream_(*cluster_->impl().broker, cluster_->impl().settings, ending_.get_token()),
       site_(cluster_->impl().site),
       name_(name),
@@ -53,7 +54,7 @@ ClusterQueue::ClusterQueue(std::shared_ptr<Cluster> cluster, const std::string& 
           TaskConsumer::Callbacks{.on_delivery = [this] { changed(); },
                                   .on_refusal = [this] { fall_behind(kRetryWait); }})),
       watch_(std::in_place, cluster_->impl(), [this] { fall_behind(Clock::duration(0)); }),
-      keeper_([this](const std::stop_token& stop) { keep_up(stop); }) {}
+      keeper_([this](const std::stop_token& ending) { keep_up(ending); }) {}
 
 ClusterQueue::~ClusterQueue() { ending_.request_stop(); }
 

@@ -31,9 +31,10 @@ namespace vcap {
 /// Thread safety: thread-safe.
 class ClusterQueue final : public TaskQueue {
  public:
-  /// `on_change`: called when a task may have become available. [any thread]
+  /// `on_change`: called when a task may have become available. [any thread] After a request of
+  /// `stop`, nothing waits for a broker that does not answer.
   ClusterQueue(std::shared_ptr<Cluster> cluster, const std::string& name, Settings settings,
-               std::function<void()> on_change = {});
+               std::function<void()> on_change = {}, std::stop_token stop = {});
   ~ClusterQueue() override;
 
   bool put(std::string id, nlohmann::json payload) override;
@@ -105,6 +106,7 @@ class ClusterQueue final : public TaskQueue {
 
   const std::shared_ptr<Cluster> cluster_;
   std::stop_source ending_;
+  const std::stop_callback<std::function<void()>> stopping_;
   JetStream jet_stream_;  ///< the end does not wait for a broker that does not answer
   const Site& site_;
   const std::string name_;

@@ -320,6 +320,25 @@ TEST_F(ClusterWorkerTest, WaitsForABrokerThatHangsWhenAJobBegins) {
   }
 }
 
+TEST_F(ClusterWorkerTest, AJobIsStoppedAlthoughItsBrokerHangsWhenItBegins) {
+  ClusterSettings settings = server_.settings();
+  settings.timeout = std::chrono::milliseconds(100);
+  settings.patience = std::chrono::hours(1);
+  const Job one = job({clip("a.mp4", 5)}, "out");
+  for (const int wait_ms : {0, 20, 300}) {
+    const auto cluster = Cluster::connect(settings);
+    server_.hang();
+    std::stop_source stop;
+    JobReport report;
+    std::jthread client([&] { report = run_cluster_job(cluster, one, {}, stop.get_token()); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));
+    stop.request_stop();
+    client.join();
+    EXPECT_EQ(report.left, 1);
+    server_.resume();
+  }
+}
+
 TEST_F(ClusterWorkerTest, SaysWhetherItsBrokerAnswers) {
   const auto cluster = connect();
   EXPECT_TRUE(cluster->answers(std::chrono::seconds(5)));
