@@ -37,6 +37,11 @@ class ClusterRecordReader::Impl {
                 filter_of(cluster_->impl().site, stream), after),
         follower_(cluster_->impl().jet_stream, cluster_->impl().site, after.sequence) {}
 
+  static std::unique_ptr<Impl> make(std::shared_ptr<Cluster> cluster, const Settings& settings) {
+    const StreamPlace after = first_place(*cluster, settings);
+    return std::make_unique<Impl>(std::move(cluster), settings.stream, after);
+  }
+
   /// What it has when it throws comes with the next call.
   std::vector<ClusterRecord> next(std::chrono::milliseconds wait) {
     if (messages_.empty()) {
@@ -44,6 +49,7 @@ class ClusterRecordReader::Impl {
       is_at_end_ = read.size() < kMostMessages;
       std::ranges::move(read, std::back_inserter(messages_));
     }
+    if (reader_.was_renewed()) follower_.doubt_first_messages();
     const auto now = std::chrono::steady_clock::now();
     for (; !messages_.empty(); messages_.pop_front()) follower_.take(messages_.front(), now);
     if (is_at_end_) follower_.look_at_quiet_streams(now);
@@ -62,7 +68,7 @@ class ClusterRecordReader::Impl {
 };
 
 ClusterRecordReader::ClusterRecordReader(std::shared_ptr<Cluster> cluster, const Settings& settings)
-    : impl_(std::make_unique<Impl>(cluster, settings.stream, first_place(*cluster, settings))) {}
+    : impl_(Impl::make(std::move(cluster), settings)) {}
 ClusterRecordReader::~ClusterRecordReader() = default;
 std::vector<ClusterRecord> ClusterRecordReader::next(std::chrono::milliseconds wait) {
   return impl_->next(wait);

@@ -47,7 +47,7 @@ constexpr milliseconds kPause{100};
 /// How often the same message may be lost.
 constexpr int kMostLosses = 3;
 /// A consumer that gives nothing for so long is made anew: some stall until then.
-constexpr std::chrono::seconds kStallTime{10};
+constexpr std::chrono::seconds kStallTime{20};
 /// How long a request after a stop waits for its answer.
 constexpr milliseconds kLastWait{500};
 
@@ -359,8 +359,8 @@ StreamPlace JetStream::end(const std::string& stream) {
   const json info = demand("STREAM.INFO." + stream, nullptr);
   const json& state = info.at("state");
   const std::uint64_t sequence = state.at("last_seq");
-  // Of a stream that never had a message, the server says the year 1.
-  if (sequence == 0) return {};
+  // Of a stream without messages, the server may say the year 1.
+  if (state.at("messages") == 0) return {.sequence = sequence};
   return {.sequence = sequence, .time = parse_time(state.at("last_ts"))};
 }
 
@@ -448,18 +448,22 @@ void StreamReader::create() {
                  // For a process that dies.
                  {"inactive_threshold", 30'000'000'000}};
   if (!filter_.empty()) config["filter_subject"] = filter_;
-  if (last_.sequence > 0 && jet_stream_.last_sequence(stream_) >= last_.sequence) {
-    config["deliver_policy"] = "by_start_sequence";
-    config["opt_start_seq"] = last_.sequence + 1;
-  } else if (last_.time.count() > 0) {
+  const std::uint64_t end = last_.sequence > 0 ? jet_stream_.last_sequence(stream_) : 0;
+  const bool is_shorter = end < last_.sequence;
+  if (is_shorter && last_.time.count() > 0) {
     config["deliver_policy"] = "by_start_time";
     config["opt_start_time"] = format_time(last_.time + std::chrono::nanoseconds(1));
+  } else if (last_.sequence > 0 && end + kMostDrift >= last_.sequence) {
+    config["deliver_policy"] = "by_start_sequence";
+    config["opt_start_seq"] = last_.sequence + 1;
   }
   const json info = jet_stream_.demand("CONSUMER.CREATE." + stream_,
                                        {{"stream_name", stream_}, {"config", config}});
   remove_consumer();
   consumer_ = info.at("name");
   heard_ = std::chrono::steady_clock::now();
+  ++consumers_;
+  has_gap_ = false;
   pending_ = info.at("num_pending");
   created_ = parse_time(info.at("created"));
   read_ = 0;
@@ -474,6 +478,7 @@ void StreamReader::update_pending() {
 }
 
 std::vector<StoredMessage> StreamReader::next(std::size_t most, milliseconds wait) {
+  if (has_gap_) create();
   std::vector<StoredMessage> messages;
   std::vector<DeliveredMessage> page;
   try {
@@ -490,10 +495,8 @@ std::vector<StoredMessage> StreamReader::next(std::size_t most, milliseconds wai
     create();
   for (DeliveredMessage& message : page) {
     // After a gap, something that was delivered did not arrive.
-    if (message.consumer_sequence != ++read_) {
-      create();
-      break;
-    }
+    has_gap_ = message.consumer_sequence != ++read_;
+    if (has_gap_) break;
     last_ = {.sequence = message.sequence, .time = std::chrono::nanoseconds(message.time)};
     pending_ = message.pending;
     messages.push_back({std::move(message.subject), std::move(message.body), message.sequence,

@@ -24,6 +24,10 @@ struct StoredMessage {
   std::chrono::nanoseconds time{0};  ///< when it was stored, by the server's time since 1970
 };
 
+/// By how much the sequences of a stream's messages may differ among servers: those of nats-server
+/// 2.9.10 do, by a few.
+constexpr std::uint64_t kMostDrift = 1'000;
+
 /// A place in a stream: behind the message with that sequence. Thread safety: value.
 struct StreamPlace {
   std::uint64_t sequence = 0;
@@ -155,6 +159,9 @@ class StreamReader {
   std::uint64_t last() const noexcept { return last_.sequence; }
   /// Asks the server again.
   void update_pending();
+  /// Whether its consumer was made anew, on another server perhaps, which may have passed over
+  /// messages.
+  bool was_renewed() const noexcept { return consumers_ > 1; }
   /// When the server began to read, in its time since 1970.
   std::chrono::nanoseconds created() const noexcept { return created_; }
 
@@ -170,6 +177,8 @@ class StreamReader {
   std::uint64_t pending_ = 0;
   std::chrono::nanoseconds created_{0};
   std::string consumer_{};
+  std::uint64_t consumers_ = 0;                    ///< that were made
+  bool has_gap_ = false;                           ///< something that was delivered did not arrive
   std::chrono::steady_clock::time_point heard_{};  ///< when it was made, or gave something
 };
 

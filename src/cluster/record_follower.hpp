@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,14 +27,17 @@ class RecordFollower {
  public:
   using Time = std::chrono::steady_clock::time_point;
   /// A stream without messages for so long has no next one that could show that some are missing.
-  static constexpr std::chrono::seconds kQuietTime{5};
+  /// Longer than a consumer that stalls.
+  static constexpr std::chrono::seconds kQuietTime{30};
 
   /// `after`: a stream's records up to this sequence are not wanted.
   RecordFollower(JetStream& jet_stream, const Site& site, std::uint64_t after);
 
-  /// Takes a message that came at `now`, and what is missing before it. Throws ClusterError
-  /// (broker_unreachable, broker_refused); the same call again goes on.
+  /// Takes a message that a consumer gave at `now`, and what is missing before it. Throws
+  /// ClusterError (broker_unreachable, broker_refused); the same call again goes on.
   void take(const StoredMessage& message, Time now);
+  /// From now on, asks whether a stream that it has not seen before had earlier messages.
+  void doubt_first_messages() noexcept { doubts_first_ = true; }
   /// Takes what is missing of streams that have been quiet since; of some of them, if there are
   /// many. Throws as take().
   void look_at_quiet_streams(Time now);
@@ -59,23 +63,29 @@ class RecordFollower {
     std::string subject{};
     StreamPlace stored{};
     RecordBatchHead head{};
+    std::chrono::nanoseconds since{0};  ///< when the stream's first message was stored
     Time heard{};
-    bool is_checked = false;  ///< there was nothing behind it
+    int checks = 0;  ///< how often there was nothing behind it
   };
 
   static Message read(const StoredMessage& message);
+  const Place* place_of(const Message& message) const;
   bool is_known(const Message& message) const;
   bool is_over(const Message& message) const;
   bool is_next(const Message& message) const;
+  void follow(Message message, Time now);
   void fill_gap(const Message& message, Time now);
   bool try_to_fill_gap(const Message& message, Time now);
-  std::uint64_t begin_of_gap(const Message& message);
+  std::optional<std::uint64_t> begin_of_gap(const Message& message);
+  std::optional<StoredMessage> next(const Message& message, std::uint64_t from);
   void add(Message message, Time now);
   void leave_out(const Message& message);
 
   JetStream& jet_stream_;
   const Site& site_;
   const std::uint64_t after_;
+  std::uint64_t delivered_;  ///< the sequence of the last message that a consumer gave
+  bool doubts_first_ = false;
   std::map<std::string, Place> places_;  ///< of each stream
   /// The last sequence of each stream in each spool.
   std::map<std::pair<std::string, std::string>, std::uint64_t> seen_;

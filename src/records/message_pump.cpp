@@ -193,17 +193,18 @@ void MessagePump::set_aside(const OutgoingMessage& message, const std::string& r
     refused_file_ =
         FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     struct stat status {};
-    if (::fstat(refused_file_.get(), &status) == 0)
-      refused_bytes_ = static_cast<std::uint64_t>(status.st_size);
+    if (::fstat(refused_file_.get(), &status) != 0) status.st_size = 0;
+    refused_bytes_ = static_cast<std::uint64_t>(status.st_size);
     // A process that was killed, or had a full disk, may have left a part of a line.
     char last = '\n';
     if (status.st_size > 0 && ::pread(refused_file_.get(), &last, 1, status.st_size - 1) == 1 &&
         last != '\n')
       line.insert(0, 1, '\n');
   }
-  const bool fits = refused_file_ && refused_bytes_ + line.size() <= kMostSetAside;
+  const bool fits = refused_bytes_ + line.size() <= kMostSetAside;
   const bool is_kept =
-      fits && write_all(refused_file_.get(), std::as_bytes(std::span(line.data(), line.size())));
+      fits && refused_file_ &&
+      write_all(refused_file_.get(), std::as_bytes(std::span(line.data(), line.size())));
   if (is_kept)
     refused_bytes_ += line.size();
   else

@@ -83,8 +83,12 @@ TEST(JetStreamTest, ReadsOnWhenTheStreamHasLostItsLastMessages) {
   for (const char* const body : {"4", "5"}) store(body);
   EXPECT_THAT(read(from_begin, 2), testing::ElementsAre("4", "5"));
   EXPECT_THAT(read(from_end, 2), testing::ElementsAre("4", "5"));
-  StreamReader behind(jet_stream, stream, {}, {.sequence = 1'000});
+  StreamReader behind(jet_stream, stream, {}, {.sequence = 10'000});
   EXPECT_THAT(read(behind, 2), testing::ElementsAre("4", "5"));
+  // Another server had a few more.
+  StreamReader ahead(jet_stream, stream, {}, {.sequence = 5});
+  store("6");
+  EXPECT_THAT(read(ahead, 1), testing::ElementsAre("6"));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <random>
+#include <set>
 #include <system_error>
 
 namespace vcap::test {
@@ -42,9 +43,11 @@ class SilentListener {
 };
 
 /// A port of 127.0.0.1 on which nothing listens, and that the system gives to no connection (those
-/// begin at 32768): it is still free when its server is started, or started again.
+/// begin at 32768): it is still free when its server is started, or started again. Never the same
+/// one twice.
 inline std::uint16_t free_port() {
   static std::mt19937 random{std::random_device()()};
+  static std::set<std::uint16_t> given;
   for (;;) {
     const auto port = std::uniform_int_distribution<std::uint16_t>(10'000, 32'000)(random);
     const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -55,7 +58,7 @@ inline std::uint16_t free_port() {
     const bool is_free =
         ::bind(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
     ::close(probe);
-    if (is_free) return port;
+    if (is_free && given.insert(port).second) return port;
   }
 }
 

@@ -19,7 +19,9 @@ struct ClusterRecord {
   std::string line{};       ///< the record, as JSON on one line (docs/records.md)
   std::string worker{};     ///< that gave it
   std::uint64_t epoch = 0;  ///< of the stream; the next owner has the next one
-  std::uint64_t place = 0;  ///< of its message in the site: ClusterRecordReader::Settings::after
+  /// For ClusterRecordReader::Settings::after: who begins there misses nothing, but may get some
+  /// records again.
+  std::uint64_t place = 0;
 };
 
 /// Reads the records of a site's streams, in the order of each stream, each once. The site keeps
@@ -28,14 +30,14 @@ struct ClusterRecord {
 /// Three servers of nats-server 2.9.10 sometimes deliver records that they take back when their
 /// leader changes. Then frames come again, in a later epoch, which counts. Records that the servers
 /// store in their place, and would not deliver to a reader that has passed it, are asked for: when
-/// the next ones of their stream come, or it has been quiet for five seconds.
+/// the next ones of their stream come, or it has been quiet for half a minute.
 class VCAP_EXPORT ClusterRecordReader {
  public:
   /// Which records are read. Thread safety: value.
   struct Settings {
     std::string stream{};  ///< only of this one; empty: of all
-    /// Begins after this place. 0: with the oldest record. Absent: with those that come from now
-    /// on.
+    /// Begins after this place; with the oldest record if the site has lost it since. 0: with the
+    /// oldest record. Absent: with those that come from now on.
     std::optional<std::uint64_t> after{};
   };
 
@@ -45,8 +47,9 @@ class VCAP_EXPORT ClusterRecordReader {
   ClusterRecordReader(const ClusterRecordReader&) = delete;
   ClusterRecordReader& operator=(const ClusterRecordReader&) = delete;
 
-  /// The next records; none if none has come within `wait`. Throws ClusterError: after a failure
-  /// (broker_unreachable), the next call goes on.
+  /// The next records; none if none has come within `wait`, which is longer if it has to ask for
+  /// some that are missing. Throws ClusterError: after a failure (broker_unreachable), the next
+  /// call goes on.
   std::vector<ClusterRecord> next(std::chrono::milliseconds wait);
   /// Whether there may be more that the site had before the last call.
   bool has_more() const noexcept;

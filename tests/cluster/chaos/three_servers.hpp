@@ -152,13 +152,10 @@ class ThreeServers {
   };
 
   /// By HTTP/1.0, so that the answer is not in chunks.
-  static nlohmann::json get(const Server& server, const std::string& path) {
-    const LoopbackConnection connection(server.monitor_port, 1);
-    connection.send("GET " + path + " HTTP/1.0\r\n\r\n");
-    return nlohmann::json::parse(http_answer_of(connection.read_all()).body);
-  }
   static nlohmann::json state_of(const Server& server) {
-    return get(server, "/jsz?accounts=true&streams=true");
+    const LoopbackConnection connection(server.monitor_port, 1);
+    connection.send("GET /jsz?accounts=true&streams=true HTTP/1.0\r\n\r\n");
+    return nlohmann::json::parse(http_answer_of(connection.read_all()).body);
   }
   static bool follows(const nlohmann::json& leader, const std::string& name) {
     return std::ranges::any_of(leader.at("cluster").at("replicas"), [&](const auto& replica) {
