@@ -33,6 +33,7 @@ constexpr int kNotErased = 10057;
 constexpr int kNotEnabled = 10076;
 constexpr int kNotEnabledForAccount = 10039;
 constexpr int kNoSequence = 10043;
+constexpr int kNoConsumerStore = 10012;
 /// Messages that store_each() has in flight at a time.
 constexpr std::size_t kWindow = 4'000;
 /// Messages that one request of all() gives.
@@ -51,14 +52,16 @@ constexpr std::chrono::seconds kStallTime{20};
 /// How long a request after a stop waits for its answer.
 constexpr milliseconds kLastWait{500};
 
-/// Whether the server means that a repetition may succeed: it is busy, or has no leader.
-bool is_passing(const json& answer) {
-  return answer.contains("error") && answer["error"].value("code", 0) == 503;
-}
-
 int error_code(const json& answer) {
   const auto error = answer.find("error");
   return error == answer.end() ? 0 : error->value("err_code", error->value("code", -1));
+}
+
+/// Whether the server means that a repetition may succeed: it is busy, has no leader, or chose one
+/// whose disk is full.
+bool is_passing(const json& answer) {
+  return answer.contains("error") &&
+         (answer["error"].value("code", 0) == 503 || error_code(answer) == kNoConsumerStore);
 }
 
 [[noreturn]] void refuse(const std::string& what, const json& answer) {

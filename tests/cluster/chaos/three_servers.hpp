@@ -113,8 +113,9 @@ class ThreeServers {
 
   /// Which servers do not have all of each stream; all of them if nobody leads it. A leader knows
   /// what the others have, but believes a server that lost its files to have what it had before.
+  /// `without`: a server that does not run.
   using Lack = std::map<std::string, std::set<std::size_t>>;
-  Lack lacking() const {
+  Lack lacking(std::optional<std::size_t> without = {}) const {
     std::map<std::string, std::array<nlohmann::json, kServers>> states;
     for (std::size_t i = 0; i < kServers; ++i)
       each_stream(i, [&](const std::string& stream, const nlohmann::json& detail) {
@@ -123,6 +124,7 @@ class ThreeServers {
     Lack lack;
     for (const auto& [stream, details] : states) {
       std::set<std::size_t>& servers = lack[stream] = {0, 1, 2};
+      if (without) servers.erase(*without);
       for (std::size_t leader = 0; leader < kServers; ++leader) {
         if (details[leader].is_null() || leader_of(details[leader]) != name(leader)) continue;
         std::erase_if(servers, [&](std::size_t i) {
