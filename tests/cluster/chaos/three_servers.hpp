@@ -159,9 +159,11 @@ class ThreeServers {
     connection.send("GET /jsz?accounts=true&streams=true HTTP/1.0\r\n\r\n");
     return nlohmann::json::parse(http_answer_of(connection.read_all()).body);
   }
+  /// A leader that has just begun knows nobody.
   static bool follows(const nlohmann::json& leader, const std::string& name) {
-    return std::ranges::any_of(leader.at("cluster").at("replicas"), [&](const auto& replica) {
-      return replica.at("name") == name && replica.value("current", false) &&
+    const auto replicas = leader.at("cluster").value("replicas", nlohmann::json::array());
+    return std::ranges::any_of(replicas, [&](const auto& replica) {
+      return replica.value("name", "") == name && replica.value("current", false) &&
              replica.value("lag", 0) == 0;
     });
   }
