@@ -18,6 +18,9 @@ std::string id_of(const RecordBatchHead& head) {
   return head.spool + '-' + std::to_string(head.sequence);
 }
 
+/// Of OutgoingMessage::id.
+std::string spool_of(const std::string& id) { return id.substr(0, id.rfind('-')); }
+
 /// Whether the same may succeed later.
 bool may_pass(const ClusterError& error) {
   return error.code() != ErrorCode::invalid_message && error.code() != ErrorCode::broker_refused;
@@ -61,7 +64,7 @@ MessageSender::Result RecordSender::send(std::span<const OutgoingMessage> messag
       if (!stopped_) deliver_at_once(parcels);
       for (Parcel& parcel : parcels) {
         if (stopped_) throw ClusterError(ErrorCode::closed, "it was stopped");
-        if (!parcel.is_delivered && parcel.refusal.empty()) deliver(parcel);
+        if (!parcel.is_delivered && parcel.refusal.empty()) deliver(parcel, result.lost);
         if (!parcel.is_delivered) result.refused.push_back({result.settled, parcel.refusal});
         ++result.settled;
         on_settled_(parcel.epoch, parcel.is_delivered);
@@ -119,7 +122,8 @@ void RecordSender::deliver_at_once(std::span<Parcel> parcels) {
   }
 }
 
-void RecordSender::deliver(Parcel& parcel) {
+/// `lost`: gets what the broker has lost of its owner, if another one has begun.
+void RecordSender::deliver(Parcel& parcel, std::vector<Loss>& lost) {
   {
     // After a message that was refused, the broker has no later one of this owner.
     const MutexLock lock(mutex_);
@@ -129,10 +133,19 @@ void RecordSender::deliver(Parcel& parcel) {
     }
   }
   try {
-    parcel.refusal = try_to_deliver(parcel.epoch, *parcel.message);
-    parcel.is_delivered = parcel.refusal.empty();
+    const Found found = try_to_deliver(parcel.epoch, *parcel.message);
+    parcel.is_delivered = found.is_delivered;
+    parcel.refusal = found.refusal;
     if (parcel.is_delivered) return;
     const MutexLock lock(mutex_);
+    if (found.in_spool)
+      for (SentRecords::Message& message : sent_.after(parcel.epoch, *found.in_spool))
+        lost.push_back({.message = {.sequence = message.sequence,
+                                    .id = spool_of(parcel.message->id) + '-' +
+                                          std::to_string(message.sequence),
+                                    .stream_id = parcel.message->stream_id,
+                                    .body = std::move(message.body)},
+                        .reason = "it was taken, and lost; " + found.refusal});
     over_[parcel.epoch] = parcel.refusal;
     last_.erase(parcel.epoch);
     sent_.forget(parcel.epoch);
@@ -146,7 +159,8 @@ std::string RecordSender::subject_of(const StreamEpoch& epoch) const {
   return cluster_->impl().site.subject(Site::Kind::record, {epoch.stream});
 }
 
-std::string RecordSender::try_to_deliver(const StreamEpoch& epoch, const OutgoingMessage& message) {
+RecordSender::Found RecordSender::try_to_deliver(const StreamEpoch& epoch,
+                                                 const OutgoingMessage& message) {
   const std::string subject = subject_of(epoch);
   std::optional<std::uint64_t> last;
   {
@@ -158,16 +172,14 @@ std::string RecordSender::try_to_deliver(const StreamEpoch& epoch, const Outgoin
     if (last)
       if (const auto sequence = jet_stream_.store(subject, message.body, *last)) {
         note_delivered(epoch, message.sequence, *sequence, message.body);
-        return {};
+        return {.is_delivered = true};
       }
     const Found found = find_place(epoch, message);
-    if (found.is_delivered) {
-      if (!found.last) return {};
+    if (found.is_delivered && found.last) {
       const MutexLock lock(mutex_);
       last_[epoch] = *found.last;
-      return {};
     }
-    if (!found.refusal.empty()) return found.refusal;
+    if (found.is_delivered || !found.refusal.empty()) return found;
     if (attempt > 1)
       throw ClusterError(ErrorCode::broker_unreachable,
                          "the last record of stream " + quote(epoch.stream) + " keeps changing");
@@ -231,12 +243,17 @@ RecordSender::Found RecordSender::find_place(const StreamEpoch& epoch,
                 .in_spool = head.sequence};
       }
       if (head.epoch > epoch.epoch) {
-        if (is_among_last(epoch, last->sequence, message)) return {.is_delivered = true};
-        return another(head.epoch, head.worker);
+        const auto own = known_last_of(epoch, last->sequence);
+        // An owner may have delivered it before the next one began, and did not get the answer.
+        if (own && is_up_to(message, *own)) return {.is_delivered = true};
+        Found found = another(head.epoch, head.worker);
+        found.in_spool = own ? own->sequence : 0;
+        return found;
       }
       if (head.epoch < epoch.epoch && !has_kept_last(epoch))
         return {.refusal = "the broker has lost what stream " + quote(epoch.stream) +
-                           " had of epoch " + std::to_string(epoch.epoch)};
+                           " had of epoch " + std::to_string(epoch.epoch),
+                .in_spool = 0};
     } catch (const ClusterError&) {  // not a worker's message; the owner's record decides
     }
   }
@@ -265,22 +282,17 @@ bool RecordSender::has_kept_last(const StreamEpoch& epoch) {
   return message && message->sequence == known && read_head(message->body).epoch == epoch.epoch;
 }
 
-/// Whether an owner had delivered the message before another one began, and did not get the answer.
-/// `end`: the sequence of a message of a later owner.
-bool RecordSender::is_among_last(const StreamEpoch& epoch, std::uint64_t end,
-                                 const OutgoingMessage& message) {
-  const auto known = [&]() -> std::optional<std::optional<RecordBatchHead>> {
+/// The same as last_of(), which is asked once.
+std::optional<RecordBatchHead> RecordSender::known_last_of(const StreamEpoch& epoch,
+                                                           std::uint64_t end) {
+  {
     const MutexLock lock(mutex_);
-    const auto found = ended_.find(epoch);
-    if (found == ended_.end()) return std::nullopt;
-    return found->second;
-  }();
-  const std::optional<RecordBatchHead> last = known ? *known : last_of(epoch, end);
-  if (!known) {
-    const MutexLock lock(mutex_);
-    ended_[epoch] = last;
+    if (const auto found = ended_.find(epoch); found != ended_.end()) return found->second;
   }
-  return last && is_up_to(message, *last);
+  const std::optional<RecordBatchHead> last = last_of(epoch, end);
+  const MutexLock lock(mutex_);
+  ended_[epoch] = last;
+  return last;
 }
 
 /// The last message of an owner. The epochs of a stream's messages do not go back, so it is found

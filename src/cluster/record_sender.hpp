@@ -24,7 +24,8 @@ namespace vcap {
 /// Each message says which message must be the last one of the stream's subject. The next owner
 /// begins with a message of its own, so from then on all messages of the owner before are refused:
 /// the publisher sets them aside. If the broker has lost messages that it had taken, those of the
-/// last 16 MiB are sent again before the next one. Thread safety: thread-safe.
+/// last 16 MiB are sent again before the next one; or set aside, if another owner has begun
+/// meanwhile. Thread safety: thread-safe.
 class RecordSender final : public MessageSender {
  public:
   /// Called after a message was settled: delivered, or refused because there is another owner.
@@ -51,19 +52,19 @@ class RecordSender final : public MessageSender {
   /// Sends parcels of different streams without waiting for each. Those that are not delivered then
   /// need another try.
   void deliver_at_once(std::span<Parcel> parcels) VCAP_EXCLUDES(mutex_);
-  void deliver(Parcel& parcel) VCAP_EXCLUDES(mutex_);
-  /// Empty if it is delivered, else why it never will be.
-  std::string try_to_deliver(const StreamEpoch& epoch, const OutgoingMessage& message)
-      VCAP_EXCLUDES(mutex_);
+  void deliver(Parcel& parcel, std::vector<Loss>& lost) VCAP_EXCLUDES(mutex_);
   std::string subject_of(const StreamEpoch& epoch) const;
   struct Found {
     /// What must be the last message's sequence; absent: not known, or another owner has begun.
     std::optional<std::uint64_t> last{};
     bool is_delivered = false;
     std::string refusal{};
-    /// The last message of this owner that is there; its begin has 0. Absent: not known.
+    /// The last message of this owner that is there; its begin, or none, has 0. Absent: not known.
     std::optional<std::uint64_t> in_spool{};
   };
+  /// Either it is delivered, or it is said why it never will be.
+  Found try_to_deliver(const StreamEpoch& epoch, const OutgoingMessage& message)
+      VCAP_EXCLUDES(mutex_);
   Found find_place(const StreamEpoch& epoch, const OutgoingMessage& message);
   std::optional<std::uint64_t> send_lost(const StreamEpoch& epoch, const Found& found)
       VCAP_EXCLUDES(mutex_);
@@ -71,7 +72,7 @@ class RecordSender final : public MessageSender {
   void note_delivered(const StreamEpoch& epoch, std::uint64_t in_spool, std::uint64_t sequence,
                       std::string body) VCAP_EXCLUDES(mutex_);
   bool has_kept_last(const StreamEpoch& epoch) VCAP_EXCLUDES(mutex_);
-  bool is_among_last(const StreamEpoch& epoch, std::uint64_t end, const OutgoingMessage& message)
+  std::optional<RecordBatchHead> known_last_of(const StreamEpoch& epoch, std::uint64_t end)
       VCAP_EXCLUDES(mutex_);
   std::optional<RecordBatchHead> last_of(const StreamEpoch& epoch, std::uint64_t end);
 

@@ -167,6 +167,12 @@ MessageSender::Result MessagePump::attempt(const std::vector<OutgoingMessage>& m
 
 bool MessagePump::settle(const std::vector<OutgoingMessage>& messages,
                          const MessageSender::Result& result) {
+  for (const MessageSender::Loss& loss : result.lost) set_aside(loss.message, loss.reason);
+  if (!result.lost.empty()) {
+    const MutexLock lock(mutex_);
+    stats_.delivered -= std::min<std::uint64_t>(stats_.delivered, result.lost.size());
+    stats_.refused += result.lost.size();
+  }
   std::uint64_t refused = 0;
   for (const MessageSender::Refusal& refusal : result.refused) {
     if (refusal.index >= result.settled) continue;  // it is sent again

@@ -29,9 +29,15 @@ class VCAP_EXPORT MessageSender {
     std::size_t index = 0;  ///< in the messages of the call
     std::string reason{};
   };
+  /// A message that an earlier call delivered, and that the receiver has lost for good.
+  struct Loss {
+    OutgoingMessage message{};
+    std::string reason{};
+  };
   struct Result {
     std::size_t settled = 0;  ///< so many of the first messages are delivered, or refused
     std::vector<Refusal> refused{};
+    std::vector<Loss> lost{};             ///< they count as refused instead
     std::string failure{};                ///< why the others are not settled; empty: all are
     std::chrono::seconds retry_after{0};  ///< at least, as the receiver wants; 0: as the pump does
   };

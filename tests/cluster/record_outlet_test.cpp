@@ -5,7 +5,9 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <vector>
 
 #include "cluster/site_of_workers.hpp"
 #include "support/manual_clock.hpp"
@@ -135,6 +137,30 @@ TEST_F(RecordOutletTest, SendsAgainWhatTheBrokerHasLost) {
   EXPECT_EQ(outlet_->counts().published.refused, 0u);
 }
 
+TEST_F(RecordOutletTest, SetsAsideWhatTheBrokerHasLostBeforeAnotherOwnerBegan) {
+  begin(10);
+  for (std::int64_t index = 0; index < 4; ++index) add(index);
+  await_records("gate", 4);
+  await("the count", [&] { return outlet_->counts().published.delivered == 4; });
+  const std::string stream = impl().site.stream(Site::Kind::record);
+  const auto stored = impl().jet_stream.all(stream, {});
+  ASSERT_EQ(stored.size(), 5u);
+  for (std::size_t lost = 3; lost < 5; ++lost)
+    impl().jet_stream.erase(stream, stored[lost].sequence);
+  impl().jet_stream.store(impl().site.subject(Site::Kind::record, {"gate"}),
+                          begin_message({"gate", epoch_.epoch + 1}, "y", {.frame_index = 2}));
+  add(4);
+  EXPECT_TRUE(outlet_->end(*lane_, seconds(30)));
+  await("the count", [&] { return outlet_->counts().published.refused == 3; });
+  EXPECT_EQ(outlet_->counts().published.delivered, 2u);
+  EXPECT_EQ(records("gate").size(), 2u);
+  std::ifstream aside(folder_ / "spool/refused.jsonl");
+  std::vector<std::int64_t> next;
+  for (std::string line; std::getline(aside, line);)
+    next.push_back(nlohmann::json::parse(line).at("record").at("next_frame_index"));
+  EXPECT_THAT(next, testing::ElementsAre(3, 4, 5));
+}
+
 TEST_F(RecordOutletTest, SetsAsideWhatWouldNotComeBehindTheBeginOfItsOwner) {
   begin(10);
   add(0);
@@ -149,6 +175,7 @@ TEST_F(RecordOutletTest, SetsAsideWhatWouldNotComeBehindTheBeginOfItsOwner) {
   EXPECT_TRUE(outlet_->end(*lane_, seconds(30)));
   EXPECT_TRUE(outlet_->is_superseded(*lane_));
   EXPECT_EQ(records("gate").size(), 0u);
+  await("the count", [&] { return outlet_->counts().published.refused == 2; });
 }
 
 }  // namespace
