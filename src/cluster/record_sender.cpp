@@ -254,7 +254,9 @@ RecordSender::Found RecordSender::find_place(const StreamEpoch& epoch,
         return {.refusal = "the broker has lost what stream " + quote(epoch.stream) +
                            " had of epoch " + std::to_string(epoch.epoch),
                 .in_spool = 0};
-    } catch (const ClusterError&) {  // not a worker's message; the owner's record decides
+    } catch (const ClusterError& error) {
+      // Not a worker's message: the owner's record decides.
+      if (error.code() != ErrorCode::invalid_message) throw;
     }
   }
   // The last records are too old and were removed, or this process had not begun.
