@@ -174,7 +174,7 @@ RecordSender::Found RecordSender::try_to_deliver(const StreamEpoch& epoch,
         note_delivered(epoch, message.sequence, *sequence, message.body);
         return {.is_delivered = true};
       }
-    const Found found = find_place(epoch, message);
+    Found found = find_place(epoch, message);
     if (found.is_delivered && found.last) {
       const MutexLock lock(mutex_);
       last_[epoch] = *found.last;
@@ -291,7 +291,7 @@ std::optional<RecordBatchHead> RecordSender::known_last_of(const StreamEpoch& ep
     const MutexLock lock(mutex_);
     if (const auto found = ended_.find(epoch); found != ended_.end()) return found->second;
   }
-  const std::optional<RecordBatchHead> last = last_of(epoch, end);
+  std::optional<RecordBatchHead> last = last_of(epoch, end);
   const MutexLock lock(mutex_);
   ended_[epoch] = last;
   return last;
