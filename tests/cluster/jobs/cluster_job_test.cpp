@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -37,6 +38,16 @@ class ClusterJobTest : public SiteTest {
          at != end; at.increment(ignored))
       count += at->path().filename().native().find("records") != std::string::npos;
     return count;
+  }
+
+  /// The jobs of the slices that have been done so far, in their order.
+  static std::vector<std::string> jobs_of_slices(const std::shared_ptr<Cluster>& cluster) {
+    std::vector<std::string> order;
+    ClusterEventReader events(cluster);
+    while (events.has_more())
+      for (const ClusterEvent& event : events.next(milliseconds(1'000)))
+        if (event.event == "slice done") order.push_back(event.details["job"]);
+    return order;
   }
 
   const Json kPlain = Json::object();
@@ -122,14 +133,19 @@ TEST_F(ClusterJobTest, PausesOnRequestAndGoesOnLater) {
   const std::vector<std::string> run = on_cluster({"run", job("out", slow, sliced)});
   Command first(run);
   const auto cluster = Cluster::connect({.url = server_.url()});
+  std::optional<std::chrono::nanoseconds> left;
   try {
     yield_until("a slice to be done", [&] {
       const auto jobs = cluster_jobs(*cluster);
-      return !jobs.empty() && jobs.front().tasks.done > 0;
+      if (jobs.empty() || jobs.front().tasks.done == 0) return false;
+      left = jobs.front().left;
+      return true;
     });
   } catch (const std::exception& error) {
     FAIL() << error.what() << "\nclient: " << first.err() << "\nworker: " << one->err();
   }
+  ASSERT_TRUE(left);
+  EXPECT_GT(*left, milliseconds(100)) << "of 20 slices of 150 ms";
   first.send(SIGINT);
   const Result stopped = first.wait();
   EXPECT_EQ(stopped.exit_code, 1) << stopped;
@@ -277,16 +293,35 @@ TEST_F(ClusterJobTest, DoesAJobOfHigherPriorityFirst) {
   const auto one = worker(1);
   EXPECT_EQ(high.wait().exit_code, 0);
   EXPECT_EQ(low.wait().exit_code, 0);
-  std::vector<std::string> order;  // of the slices' jobs
-  ClusterEventReader events(cluster);
-  while (events.has_more())
-    for (const ClusterEvent& event : events.next(milliseconds(1'000)))
-      if (event.event == "slice done") order.push_back(event.details["job"]);
+  const std::vector<std::string> order = jobs_of_slices(cluster);
   ASSERT_EQ(order.size(), 8u);
   // Perhaps one of the other before the worker had read of this one.
   const auto begin = std::ranges::find(order, first);
   EXPECT_LE(begin - order.begin(), 1);
   EXPECT_EQ(std::count(begin, begin + 4, first), 4);
+}
+
+TEST_F(ClusterJobTest, SharesASlotBetweenJobsOfOnePriority) {
+  clip("a.mp4", 120);
+  const Json sliced = {{"slices", 8}};
+  const Json slow = {{"delay_us", 5'000}};
+  Command early(on_cluster({"run", job("early", slow, sliced)}));
+  const auto cluster = Cluster::connect({.url = server_.url()});
+  yield_until("one job", [&] { return cluster_jobs(*cluster).size() == 1; });
+  Command late(on_cluster({"run", job("late", slow, sliced)}));
+  yield_until("two jobs", [&] { return cluster_jobs(*cluster).size() == 2; });
+  const auto one = worker(1);
+  EXPECT_EQ(early.wait().exit_code, 0);
+  EXPECT_EQ(late.wait().exit_code, 0);
+  const std::vector<std::string> order = jobs_of_slices(cluster);
+  ASSERT_EQ(order.size(), 16u);
+  // Perhaps one of a job before the worker had read of the other.
+  for (std::size_t done = 1; done <= order.size(); ++done) {
+    const auto of_first =
+        std::count(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(done), order.front());
+    EXPECT_LE(of_first - (static_cast<std::ptrdiff_t>(done) - of_first), 2) << "after " << done;
+    EXPECT_GE(of_first - (static_cast<std::ptrdiff_t>(done) - of_first), -2) << "after " << done;
+  }
 }
 
 TEST_F(ClusterJobTest, TellsAWorkerThatHasAnotherFile) {

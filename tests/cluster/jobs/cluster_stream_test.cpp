@@ -278,9 +278,11 @@ std::string picture_of(const std::string& stream, const ViewClient& client) {
 
 TEST_F(ClusterStreamTest, IsShownByTheViewOfItsWorkerAndListedByTheOthers) {
   const std::map<std::string, std::uint16_t> ports{{"one", free_port()}, {"two", free_port()}};
+  const std::map<std::string, std::uint16_t> metrics{{"one", free_port()}, {"two", free_port()}};
   std::map<std::string, std::unique_ptr<Command>> workers;
   for (const auto& [name, port] : ports)
-    workers[name] = stream_worker(name, {"--view", std::to_string(port), "--capacity", "4"});
+    workers[name] = stream_worker(name, {"--view", std::to_string(port), "--metrics",
+                                         std::to_string(metrics.at(name)), "--capacity", "4"});
   await("both workers", [&] { return cluster_workers(*client_).size() == 2; });
   for (const std::string id : {"gate", "yard"})
     ASSERT_EQ(add({"--load", "1"}, id).exit_code, 0) << "so that each worker gets one";
@@ -291,6 +293,23 @@ TEST_F(ClusterStreamTest, IsShownByTheViewOfItsWorkerAndListedByTheOthers) {
   const auto streams = cluster_streams(*client_);
   ASSERT_EQ(streams.size(), 2u);
   ASSERT_NE(streams[0].worker, streams[1].worker);
+  for (const auto& [name, port] : metrics) {
+    const std::string text = http_get(port, "/metrics").body;
+    for (const std::string worker : {"one", "two"})
+      EXPECT_THAT(text, HasSubstr("vcap_cluster_worker_up{worker=\"" + worker + "\"} 1"))
+          << "at worker " << name;
+  }
+  Json site;
+  const auto records_of = [](const Json& worker) {
+    return worker.at("statistics").value("records", std::int64_t{0});
+  };
+  await("records of both", [&] {
+    site = Json::parse(vcap({"cluster", "status", "--json", "--nats", server_.url()}).out);
+    return std::ranges::all_of(site["workers"],
+                               [&](const Json& worker) { return records_of(worker) > 0; });
+  });
+  EXPECT_EQ(site["totals"]["records"],
+            records_of(site["workers"][0]) + records_of(site["workers"][1]));
   const auto url_of = [&](const std::string& worker) {
     return "http://127.0.0.1:" + std::to_string(ports.at(worker)) + "/";
   };
