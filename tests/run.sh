@@ -25,10 +25,10 @@ if [ "${1:-}" = --without-networks ]; then
   shift
 fi
 case "${1:-}" in
-  asan) layers='loading streams sources backends jobs cluster batching pipeline capsule records messages media view workers observe files plan image model algorithms base' ;;  # the layers that take longest first
-  threads) layers='streams loading cli sources backends faults jobs cluster batching pipeline records messages media workers observe capsule base' ;;
+  asan) layers='loading streams isolation sources backends jobs cluster batching pipeline capsule records messages media view workers observe files plan image model algorithms base' ;;  # the layers that take longest first
+  threads) layers='streams loading isolation cli sources backends faults jobs cluster batching pipeline records messages media workers observe capsule base' ;;
   # Without messages: clang 14's thread sanitizer does not know the threads of librdkafka (thrd_create), and crashes in them.
-  tsan) layers='streams loading sources backends jobs cluster batching pipeline records view media workers observe capsule base' ;;  # the layers that have threads
+  tsan) layers='streams loading isolation sources backends jobs cluster batching pipeline records view media workers observe capsule base' ;;  # the layers that have threads
 esac
 if [ -n "$layers" ]; then
   [ "$1" = threads ] || preset=$1

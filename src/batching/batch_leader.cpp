@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "batching/batch_core_impl.hpp"
-#include "batching/no_batch_stream.hpp"
+#include "batching/batch_stream_hash.hpp"
 
 namespace vcap::detail {
 namespace {
@@ -16,7 +16,7 @@ constexpr std::size_t kSliceRoom = 64;  // initial capacity of a batch, in slice
 /// Predict runs as in a thread of the executor: for no stream, and with no observer of its own
 /// requests.
 struct ForNoCall {
-  NoBatchStream stream{};
+  BatchStreamHashScope stream{0};
   NoBatchObserver observer{};
 };
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "batching/no_batch_stream.hpp"
+#include "batching/batch_stream_hash.hpp"
 
 namespace vcap {
 namespace {
@@ -24,9 +24,10 @@ std::uint64_t BatchStreamScope::current() noexcept { return current_stream; }
 
 namespace detail {
 
-NoBatchStream::NoBatchStream() noexcept : outer_(std::exchange(current_stream, 0)) {}
+BatchStreamHashScope::BatchStreamHashScope(std::uint64_t hash) noexcept
+    : outer_(std::exchange(current_stream, hash)) {}
 
-NoBatchStream::~NoBatchStream() { current_stream = outer_; }
+BatchStreamHashScope::~BatchStreamHashScope() { current_stream = outer_; }
 
 }  // namespace detail
 

@@ -11,6 +11,7 @@
 #include "base/other_mutexes.hpp"
 #include "base/text.hpp"
 #include "base/thread_annotations.hpp"
+#include "capsule/author_settings.hpp"
 #include "capsule/backend_pool.hpp"
 #include "capsule/call_observer.hpp"
 #include "capsule/config_schema.hpp"
@@ -20,6 +21,7 @@
 #include "capsule/frame_check.hpp"
 #include "capsule/host_guard.hpp"
 #include "capsule/host_stencil.hpp"
+#include "capsule/levels.hpp"
 #include "capsule/output_check.hpp"
 #include "capsule/output_report.hpp"
 #include "capsule/passed_on.hpp"
@@ -198,10 +200,16 @@ class Capsule::Impl::Gate {
         to_log_(to_log) {}
 
   /// To be called before the backend gets the nodes, since it may change them. Pictures that
-  /// another capsule gave with them are left behind: they are no output of this one.
+  /// another capsule gave with them are left behind: they are no output of this one. Throws
+  /// InvalidArgument (invalid_node) if there are too many levels.
   void let_in(DetectionNodes& nodes) { let_in(nodes, passed_on()); }
   void let_in(DetectionNodes& nodes, detail::PassedOn& passed_on) const {
     if (!nodes.pictures().empty()) static_cast<void>(nodes.take_pictures());
+    if (detail::has_more_levels(nodes))
+      throw InvalidArgument(ErrorCode::invalid_node,
+                            "capsule " + capsule_.info.name +
+                                " was given nodes or extra data of more than " +
+                                std::to_string(detail::kMostLevels) + " levels; give fewer");
     if (policy_.invalid != InvalidOutput::off) capsule_.output_check.note(nodes, passed_on);
   }
 
@@ -402,8 +410,9 @@ Capsule::Capsule(CapsuleInfo info, std::unique_ptr<BaseCapsule> author, Setup se
   check(setup.outputs);
   // Reading only the description needs no config.
   if (setup.inference_mode || !setup.config.empty())
-    author->config_ = detail::completed_config(info, *std::move(setup.config));
-  author->stencil_ = info.stencil;
+    detail::AuthorSettings::set_config(*author,
+                                       detail::completed_config(info, *std::move(setup.config)));
+  detail::AuthorSettings::set_stencil(*author, info.stencil);
   const std::string subject = "capsule " + info.name;
   std::optional<detail::HostGuard> guard;
   if (setup.inference_mode) guard.emplace(subject);

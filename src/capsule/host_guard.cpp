@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/thread_annotations.hpp"
+#include "capsule/floating_modes.hpp"
 #include "vcap/base/log.hpp"
 
 namespace vcap::detail {
@@ -21,19 +22,6 @@ namespace {
 std::string name_of(int signal) {
   const char* const name = ::sigabbrev_np(signal);
   return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
-}
-
-/// Rounding, traps, and the treatment of numbers near zero; not which exceptions have been raised.
-std::uint64_t modes_of(const fenv_t& floating) noexcept {
-#if defined(__x86_64__)
-  constexpr std::uint32_t kRaised = 0x3f;
-  return std::uint64_t{floating.__control_word} << 32 | (floating.__mxcsr & ~kRaised);
-#elif defined(__aarch64__)
-  return floating.__fpcr;
-#else
-  static_cast<void>(floating);
-  return static_cast<std::uint64_t>(::fegetround());
-#endif
 }
 
 /// What the kernel reports about a process in one text: much cheaper than a call for each signal,
@@ -184,9 +172,7 @@ std::string ThreadState::restore() const {
     changes += "the thread's locale, ";
     ::uselocale(locale_);
   }
-  fenv_t floating{};
-  ::fegetenv(&floating);
-  if (modes_of(floating) != modes_of(floating_)) {
+  if (floating_modes() != floating_modes(floating_)) {
     changes += "the floating-point modes, ";
     ::fesetenv(&floating_);
   }

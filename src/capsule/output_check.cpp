@@ -544,7 +544,13 @@ std::string OutputCheck::Walk::data_place() const {
 
 NodesSize OutputCheck::check(const DetectionNodes& output, const PassedOn& passed_on,
                              const OutputPolicy& policy, std::string& warning) const {
-  if (policy.invalid == InvalidOutput::off) return {};
+  if (policy.invalid == InvalidOutput::off) {
+    if (has_more_levels(output))
+      throw Error(ErrorCode::invalid_output,
+                  "capsule " + capsule_ + " gave nodes or extra data of more than " +
+                      std::to_string(kMostLevels) + " levels; give fewer");
+    return {};
+  }
   return Walk(*this, passed_on, policy, warning).run(span_of(output));
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "capsule/levels.hpp"
 #include "capsule/passed_on.hpp"
 #include "vcap/base/export.hpp"
 #include "vcap/capsule/capsule_info.hpp"
@@ -14,10 +15,6 @@
 #include "vcap/model/detection_nodes.hpp"
 
 namespace vcap::detail {
-
-/// The most levels of nodes, the first included, and of lists and objects in extra data, the extra
-/// data included.
-inline constexpr std::size_t kMostLevels = 64;
 
 /// How much of a record some nodes are. Thread safety: value.
 struct NodesSize {
@@ -49,7 +46,7 @@ class VCAP_EXPORT OutputCheck {
   /// Returns the size of the output. Throws Error (invalid_output), which names the capsule, the
   /// node, the value, what is declared and the nearest declared name. If the policy says `warn`,
   /// sets `warning` to the text of the first fault that can be kept, and throws only for others.
-  /// With `off`, checks nothing, and returns zeros.
+  /// With `off`, checks only that there are not too many levels, and returns zeros.
   NodesSize check(const DetectionNodes& output, const PassedOn& passed_on,
                   const OutputPolicy& policy, std::string& warning) const;
 

@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "capsule/config_schema.hpp"
 #include "capsule/current_capsule.hpp"
-#include "capsule/output_check.hpp"
+#include "capsule/levels.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap::detail {
@@ -26,15 +26,6 @@ std::uint64_t scrambled(std::uint64_t value) noexcept {
 }
 
 std::string shown(std::string_view stream_id) { return "stream " + quote(stream_id); }
-
-/// Deep values exhaust the stack of those who copy them.
-bool has_more_levels(const nlohmann::json& value, std::size_t levels) {
-  if (!value.is_structured()) return false;
-  if (levels == 0) return true;
-  for (const nlohmann::json& element : value)
-    if (has_more_levels(element, levels - 1)) return true;
-  return false;
-}
 
 /// What the author's factory makes of the stream; `what`: its word, for messages.
 template <class Factory>

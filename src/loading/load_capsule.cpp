@@ -11,7 +11,9 @@
 #include "base/text.hpp"
 #include "capsule/config_schema.hpp"
 #include "capsule/host_guard.hpp"
+#include "loading/capsule_code.hpp"
 #include "loading/capsule_layout.hpp"
+#include "loading/isolated.hpp"
 #include "loading/load_stage.hpp"
 #include "loading/open_capsule.hpp"
 #include "loading/plugin/plugin.hpp"
@@ -92,12 +94,6 @@ CapsuleInfo checked_info(const Plugin& plugin, const OpenedCapsule& opened) {
       std::string(kManifestName));
 }
 
-/// What the capsule's code gives before its setup.
-struct CapsuleCode {
-  CapsuleInfo info{};
-  std::unique_ptr<BaseCapsule> author{};
-};
-
 /// Runs the capsule's first code, including constructors of the library's static objects. One guard
 /// for all of it, since each guard reads the whole state of the process twice.
 CapsuleCode run_library(const OpenedCapsule& opened, const Manifest::Library& library,
@@ -127,7 +123,7 @@ std::shared_ptr<Capsule> load(const OpenedCapsule& opened, const LoadOptions& op
       LoadStage::platform, [&]() -> const Manifest::Library& { return library_for_host(opened); });
   // Also before its code: a missing resource should cost no more than a fetch.
   std::vector<NamedResource> resources = resources_of(opened, options);
-  CapsuleCode code = run_library(opened, library, options.limits);
+  CapsuleCode code = isolated(run_library(opened, library, options.limits));
   std::vector<std::string> devices =
       at_stage(LoadStage::devices, [&] { return devices_to_choose_from(options); });
   auto capsule = at_stage(LoadStage::backends, [&] {

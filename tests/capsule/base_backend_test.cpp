@@ -52,13 +52,13 @@ class DoublingBackend final : public BaseBackend<std::int64_t, std::int64_t> {
 };
 
 std::unique_ptr<Capsule> doubling(std::function<void(DoublingBackend&)> prepare) {
-  return std::make_unique<Capsule>(detector_info(),
-                                   author_of([prepare](const CapsuleFiles&, const std::string&) {
-                                     auto backend = std::make_unique<DoublingBackend>();
-                                     prepare(*backend);
-                                     return backend;
-                                   }),
-                                   Capsule::Setup{.devices = {"CPU:0"}});
+  return test::kept_capsule_of(detector_info(),
+                               author_of([prepare](const CapsuleFiles&, const std::string&) {
+                                 auto backend = std::make_unique<DoublingBackend>();
+                                 prepare(*backend);
+                                 return backend;
+                               }),
+                               Capsule::Setup{.devices = {"CPU:0"}});
 }
 
 std::vector<std::int64_t> results(Capsule& capsule, std::int64_t index) {
@@ -235,10 +235,11 @@ class StreamingBackend final : public BaseStreamingBackend<std::int64_t, std::in
 };
 
 TEST(BaseStreamingBackend, AnswersInputsOneByOneAndKeepsKeysApart) {
-  Capsule capsule(detector_info(), author_of([](const CapsuleFiles&, const std::string&) {
-                    return std::make_unique<StreamingBackend>();
-                  }),
-                  Capsule::Setup{.devices = {"CPU:0"}});
+  Capsule capsule =
+      test::capsule_of(detector_info(), author_of([](const CapsuleFiles&, const std::string&) {
+                         return std::make_unique<StreamingBackend>();
+                       }),
+                       Capsule::Setup{.devices = {"CPU:0"}});
   EXPECT_THAT(results(capsule, 7), ElementsAre(14, 0, 14));
 }
 

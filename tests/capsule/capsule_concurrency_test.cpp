@@ -179,7 +179,7 @@ class BusyCapsule : public testing::Test {
   void load(std::map<std::string, double> workloads) {
     std::vector<std::string> devices;
     for (const auto& [device, workload] : workloads) devices.push_back(device);
-    capsule_ = std::make_unique<Capsule>(
+    capsule_ = test::kept_capsule_of(
         detector_info(),
         author_of([this, workloads](const CapsuleFiles&, const std::string& device) {
           auto backend = std::make_unique<FakeBackend>();
@@ -254,20 +254,21 @@ TEST_F(BusyCapsule, SpreadsCallsThatComeAtOnce) {
   Meeting all_inside(kDevices);
   std::mutex mutex;
   std::vector<std::string> used;
-  Capsule capsule(detector_info(), author_of([&](const CapsuleFiles&, const std::string& device) {
-                    auto backend = std::make_unique<FakeBackend>();
-                    backend->process = [&, device](const Frame&, DetectionNodes,
-                                                   const OptionValues&, BaseStreamState&) {
-                      {
-                        const std::lock_guard lock(mutex);
-                        used.push_back(device);
-                      }
-                      all_inside.arrive_and_wait("calls of the other backends");
-                      return DetectionNodes::all();
-                    };
-                    return backend;
-                  }),
-                  {.devices = {"GPU:0", "GPU:1", "GPU:2"}});
+  Capsule capsule = test::capsule_of(
+      detector_info(), author_of([&](const CapsuleFiles&, const std::string& device) {
+        auto backend = std::make_unique<FakeBackend>();
+        backend->process = [&, device](const Frame&, DetectionNodes, const OptionValues&,
+                                       BaseStreamState&) {
+          {
+            const std::lock_guard lock(mutex);
+            used.push_back(device);
+          }
+          all_inside.arrive_and_wait("calls of the other backends");
+          return DetectionNodes::all();
+        };
+        return backend;
+      }),
+      {.devices = {"GPU:0", "GPU:1", "GPU:2"}});
   std::vector<std::future<void>> calls;
   for (int i = 0; i < kDevices; ++i)
     calls.push_back(std::async(std::launch::async, [&] { capsule.process_frame(frame_at(0)); }));
@@ -281,19 +282,20 @@ TEST(CapsuleClose, WaitsForFramesInProgressAndRefusesLaterOnes) {
   std::atomic<bool> closed_too_early = false;
   Latch inside;
   Latch release;
-  Capsule capsule(detector_info(), author_of([&](const CapsuleFiles&, const std::string&) {
-                    auto backend = std::make_unique<FakeBackend>();
-                    backend->on_close = [&] { closed = true; };
-                    backend->process = [&](const Frame&, DetectionNodes, const OptionValues&,
-                                           BaseStreamState&) {
-                      inside.open();
-                      release.wait("the release of the frame");
-                      closed_too_early = closed.load();
-                      return DetectionNodes::all();
-                    };
-                    return backend;
-                  }),
-                  {.devices = {"CPU:0"}});
+  Capsule capsule =
+      test::capsule_of(detector_info(), author_of([&](const CapsuleFiles&, const std::string&) {
+                         auto backend = std::make_unique<FakeBackend>();
+                         backend->on_close = [&] { closed = true; };
+                         backend->process = [&](const Frame&, DetectionNodes, const OptionValues&,
+                                                BaseStreamState&) {
+                           inside.open();
+                           release.wait("the release of the frame");
+                           closed_too_early = closed.load();
+                           return DetectionNodes::all();
+                         };
+                         return backend;
+                       }),
+                       {.devices = {"CPU:0"}});
   auto frame = std::async(std::launch::async, [&] { capsule.process_frame(frame_at(0)); });
   inside.wait("the frame in its backend");
   auto closing = std::async(std::launch::async, [&] { capsule.close(); });

@@ -81,7 +81,7 @@ class JournalCapsule final : public BaseCapsule {
 
 std::unique_ptr<Capsule> load(HookJournal& journal, Plan plan, bool inference_mode = true) {
   static const std::string content = "content";
-  return std::make_unique<Capsule>(
+  return test::kept_capsule_of(
       test::detector_info(), std::make_unique<JournalCapsule>(journal, std::move(plan)),
       Capsule::Setup{.files = {{{"a", std::as_bytes(std::span(content))}}, nullptr},
                      .devices = {"GPU:0", "GPU:1"},

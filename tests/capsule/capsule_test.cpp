@@ -76,11 +76,12 @@ TEST(Capsule, LoadsItsBackendsAtOnce) {
   constexpr int kDevices = 3;
   test::Meeting all_are_loading(kDevices);
 
-  const Capsule capsule(detector_info(), author_of([&](const CapsuleFiles&, const std::string&) {
-                          all_are_loading.arrive_and_wait("the other backends");
-                          return std::make_unique<FakeBackend>();
-                        }),
-                        {.devices = gpus(kDevices)});
+  const Capsule capsule =
+      test::capsule_of(detector_info(), author_of([&](const CapsuleFiles&, const std::string&) {
+                         all_are_loading.arrive_and_wait("the other backends");
+                         return std::make_unique<FakeBackend>();
+                       }),
+                       {.devices = gpus(kDevices)});
 
   EXPECT_EQ(capsule.devices().size(), 3u);
 }
@@ -102,11 +103,11 @@ TEST(Capsule, PassesFilesAndConfigToTheAuthor) {
   const std::string text = "content";
   std::string seen;
 
-  const Capsule capsule(
-      detector_info(), std::make_unique<Author>(seen),
-      {.files = CapsuleFiles({{"a.txt", std::as_bytes(std::span(text))}}, nullptr),
-       .config = {{"key", "value"}},
-       .devices = {"CPU:0"}});
+  const Capsule capsule =
+      test::capsule_of(detector_info(), std::make_unique<Author>(seen),
+                       {.files = CapsuleFiles({{"a.txt", std::as_bytes(std::span(text))}}, nullptr),
+                        .config = {{"key", "value"}},
+                        .devices = {"CPU:0"}});
 
   EXPECT_EQ(seen, "content value CPU:0");
 }
@@ -125,11 +126,12 @@ TEST(Capsule, FindsDevicesItselfWhenItIsGivenNone) {
 
 TEST(Capsule, NamesTheDeviceAndTheReasonWhenABackendFailsToLoad) {
   const auto error = error_of<CapsuleLoadError>([] {
-    Capsule(detector_info(),
-            author_of([](const CapsuleFiles&, const std::string&) -> std::unique_ptr<Backend> {
-              throw std::runtime_error("model.onnx has no output \"boxes\"");
-            }),
-            {.devices = {"GPU:0"}});
+    test::capsule_of(
+        detector_info(),
+        author_of([](const CapsuleFiles&, const std::string&) -> std::unique_ptr<Backend> {
+          throw std::runtime_error("model.onnx has no output \"boxes\"");
+        }),
+        {.devices = {"GPU:0"}});
   });
 
   EXPECT_EQ(error.code(), ErrorCode::backend_load_failed);
@@ -143,7 +145,7 @@ TEST(Capsule, ClosesLoadedBackendsWhenAnotherFails) {
   Journal journal;
 
   const auto error = error_of<CapsuleLoadError>([&] {
-    Capsule(
+    test::capsule_of(
         detector_info(),
         author_of([&](const CapsuleFiles&, const std::string& device) -> std::unique_ptr<Backend> {
           if (device == "GPU:1") throw std::runtime_error("out of memory");
@@ -159,11 +161,12 @@ TEST(Capsule, ClosesLoadedBackendsWhenAnotherFails) {
 
 TEST(Capsule, TreatsANullBackendAsAFailure) {
   const auto error = error_of<CapsuleLoadError>([] {
-    Capsule(detector_info(),
-            author_of([](const CapsuleFiles&, const std::string&) -> std::unique_ptr<Backend> {
-              return nullptr;
-            }),
-            {.devices = {"GPU:0"}});
+    test::capsule_of(
+        detector_info(),
+        author_of([](const CapsuleFiles&, const std::string&) -> std::unique_ptr<Backend> {
+          return nullptr;
+        }),
+        {.devices = {"GPU:0"}});
   });
 
   EXPECT_EQ(error.code(), ErrorCode::backend_load_failed);
@@ -172,11 +175,10 @@ TEST(Capsule, TreatsANullBackendAsAFailure) {
 
 TEST(Capsule, SurvivesABackendThatThrowsANonException) {
   const auto error = error_of<CapsuleLoadError>([] {
-    Capsule(detector_info(),
-            author_of([](const CapsuleFiles&, const std::string&) -> std::unique_ptr<Backend> {
-              throw 7;
-            }),
-            {.devices = gpus(2)});
+    test::capsule_of(detector_info(),
+                     author_of([](const CapsuleFiles&,
+                                  const std::string&) -> std::unique_ptr<Backend> { throw 7; }),
+                     {.devices = gpus(2)});
   });
 
   EXPECT_THAT(error.what(), HasSubstr("GPU:0: an exception that is not a std::exception; GPU:1: "));
@@ -219,9 +221,10 @@ TEST(Capsule, RefusesAnInvalidDescription) {
 
 TEST(Capsule, RefusesAConfigThatIsNoObject) {
   const auto error = error_of<InvalidArgument>([] {
-    Capsule(detector_info(),
-            author_of([](const auto&, const auto&) { return std::make_unique<FakeBackend>(); }),
-            {.config = nlohmann::json::array()});
+    test::capsule_of(detector_info(), author_of([](const auto&, const auto&) {
+                       return std::make_unique<FakeBackend>();
+                     }),
+                     {.config = nlohmann::json::array()});
   });
 
   EXPECT_THAT(error.what(), HasSubstr("config of capsule detector_fake is of JSON type array"));
@@ -232,9 +235,9 @@ TEST(Capsule, RefusesAConfigThatDoesNotFitItsSchema) {
   info.config_schema = {{"properties", {{"key", {{"type", "string"}}}}}};
 
   const auto error = error_of<InvalidArgument>([&] {
-    Capsule(info,
-            author_of([](const auto&, const auto&) { return std::make_unique<FakeBackend>(); }),
-            {.config = {{"key", 7}}});
+    test::capsule_of(
+        info, author_of([](const auto&, const auto&) { return std::make_unique<FakeBackend>(); }),
+        {.config = {{"key", 7}}});
   });
 
   EXPECT_EQ(error.code(), ErrorCode::invalid_config);
@@ -246,11 +249,11 @@ TEST(Capsule, NeedsAnAuthor) {
 }
 
 TEST(Capsule, DescribesItselfWithoutBackendsOutsideInferenceMode) {
-  const Capsule capsule(detector_info(),
-                        author_of([](const auto&, const auto&) -> std::unique_ptr<Backend> {
-                          throw std::runtime_error("must not be called");
-                        }),
-                        {.inference_mode = false});
+  const Capsule capsule = test::capsule_of(
+      detector_info(), author_of([](const auto&, const auto&) -> std::unique_ptr<Backend> {
+        throw std::runtime_error("must not be called");
+      }),
+      {.inference_mode = false});
 
   EXPECT_EQ(capsule.name(), "detector_fake");
   EXPECT_THAT(capsule.devices(), IsEmpty());
@@ -258,10 +261,10 @@ TEST(Capsule, DescribesItselfWithoutBackendsOutsideInferenceMode) {
 }
 
 TEST(Capsule, RunsNoFrameOutsideInferenceMode) {
-  Capsule capsule(detector_info(), author_of([](const auto&, const auto&) {
-                    return std::make_unique<FakeBackend>();
-                  }),
-                  {.inference_mode = false});
+  Capsule capsule = test::capsule_of(detector_info(), author_of([](const auto&, const auto&) {
+                                       return std::make_unique<FakeBackend>();
+                                     }),
+                                     {.inference_mode = false});
 
   const auto error = error_of<CapsuleLoadError>([&] { capsule.process_frame(frame_at(0)); });
 
@@ -403,12 +406,12 @@ std::unique_ptr<Capsule> encoder(
   CapsuleInfo info = detector_info();
   info.output_type.encoded = true;
   info.recognition_threshold = 0.5;
-  return std::make_unique<Capsule>(info, author_of([compare](const auto&, const auto&) {
-                                     auto backend = std::make_unique<FakeBackend>();
-                                     backend->compare = compare;
-                                     return backend;
-                                   }),
-                                   Capsule::Setup{.devices = {"CPU:0"}});
+  return test::kept_capsule_of(info, author_of([compare](const auto&, const auto&) {
+                                 auto backend = std::make_unique<FakeBackend>();
+                                 backend->compare = compare;
+                                 return backend;
+                               }),
+                               Capsule::Setup{.devices = {"CPU:0"}});
 }
 
 TEST(Capsule, ComparesEncodingsByTheAuthorsMeasure) {
@@ -452,10 +455,11 @@ TEST(Capsule, SaysThatAnEncoderMustOverrideDistances) {
 
 TEST(Capsule, DrainsEveryBackendBeforeItClosesAny) {
   Journal journal;
-  Capsule capsule(detector_info(), author_of([&](const CapsuleFiles&, const std::string& device) {
-                    return journaling(journal, device);
-                  }),
-                  {.devices = gpus(2)});
+  Capsule capsule = test::capsule_of(detector_info(),
+                                     author_of([&](const CapsuleFiles&, const std::string& device) {
+                                       return journaling(journal, device);
+                                     }),
+                                     {.devices = gpus(2)});
 
   capsule.close();
 
@@ -466,10 +470,11 @@ TEST(Capsule, DrainsEveryBackendBeforeItClosesAny) {
 TEST(Capsule, ClosesOnce) {
   Journal journal;
   {
-    Capsule capsule(detector_info(), author_of([&](const CapsuleFiles&, const std::string& device) {
-                      return journaling(journal, device);
-                    }),
-                    {.devices = {"CPU:0"}});
+    Capsule capsule = test::capsule_of(
+        detector_info(), author_of([&](const CapsuleFiles&, const std::string& device) {
+          return journaling(journal, device);
+        }),
+        {.devices = {"CPU:0"}});
     capsule.close();
     capsule.close();
   }
@@ -479,12 +484,13 @@ TEST(Capsule, ClosesOnce) {
 
 TEST(Capsule, ClosesABackendWhoseDrainThrows) {
   Journal journal;
-  Capsule capsule(detector_info(), author_of([&](const CapsuleFiles&, const std::string& device) {
-                    auto backend = journaling(journal, device);
-                    backend->on_drain = [] { throw std::runtime_error("stuck"); };
-                    return backend;
-                  }),
-                  {.devices = {"CPU:0"}});
+  Capsule capsule = test::capsule_of(
+      detector_info(), author_of([&](const CapsuleFiles&, const std::string& device) {
+        auto backend = journaling(journal, device);
+        backend->on_drain = [] { throw std::runtime_error("stuck"); };
+        return backend;
+      }),
+      {.devices = {"CPU:0"}});
   test::CallElsewhere elsewhere;
   set_log_hook([&](LogLevel, std::string_view line) {
     elsewhere([&] { capsule.backends(); });  // waits for close() if that still holds its lock

@@ -23,19 +23,20 @@ TEST(CurrentCapsule, IsKnownInEveryCallOfTheCapsulesCode) {
   const auto note = [&seen](const std::string& where) { seen[where] = current_capsule(); };
   {
     const Capsule::Setup setup{.devices = {"CPU:0"}};
-    Capsule capsule(detector_info(), author_of([&](const CapsuleFiles&, const std::string&) {
-                      note("load_backend");
-                      auto backend = std::make_unique<FakeBackend>();
-                      backend->process = [&](const Frame&, DetectionNodes, const OptionValues&,
-                                             BaseStreamState&) {
-                        note("process_frame");
-                        return DetectionNodes::all();
-                      };
-                      backend->on_drain = [&] { note("drain"); };
-                      backend->on_close = [&] { note("close"); };
-                      return backend;
-                    }),
-                    setup);
+    Capsule capsule =
+        test::capsule_of(detector_info(), author_of([&](const CapsuleFiles&, const std::string&) {
+                           note("load_backend");
+                           auto backend = std::make_unique<FakeBackend>();
+                           backend->process = [&](const Frame&, DetectionNodes, const OptionValues&,
+                                                  BaseStreamState&) {
+                             note("process_frame");
+                             return DetectionNodes::all();
+                           };
+                           backend->on_drain = [&] { note("drain"); };
+                           backend->on_close = [&] { note("close"); };
+                           return backend;
+                         }),
+                         setup);
     note("between");
     capsule.process_frame(frame_at(0));
     note("after");

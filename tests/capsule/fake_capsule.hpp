@@ -9,6 +9,7 @@
 
 #include <opencv2/core.hpp>
 
+#include "support/isolated_capsule.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/capsule/capsule.hpp"
 
@@ -73,13 +74,13 @@ inline std::unique_ptr<BaseCapsule> author_of(FakeCapsule::Load load) {
 /// A capsule on the given devices. The backend of each calls `process`.
 inline std::unique_ptr<Capsule> make_capsule(CapsuleInfo info, FakeBackend::Process process,
                                              std::vector<std::string> devices = {"CPU:0"}) {
-  return std::make_unique<Capsule>(std::move(info),
-                                   author_of([process](const CapsuleFiles&, const std::string&) {
-                                     auto backend = std::make_unique<FakeBackend>();
-                                     backend->process = process;
-                                     return backend;
-                                   }),
-                                   Capsule::Setup{.devices = std::move(devices)});
+  return kept_capsule_of(std::move(info),
+                         author_of([process](const CapsuleFiles&, const std::string&) {
+                           auto backend = std::make_unique<FakeBackend>();
+                           backend->process = process;
+                           return backend;
+                         }),
+                         Capsule::Setup{.devices = std::move(devices)});
 }
 
 /// A resource that check() accepts.

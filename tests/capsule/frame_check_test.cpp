@@ -74,8 +74,9 @@ TEST(CapsulePicture, IsCheckedInEachFrameOfAWindowThatIsNotNull) {
       return DetectionNodes::all();
     }
   };
-  Capsule capsule(info, author_of([](auto&&...) { return std::make_unique<Windows>(); }),
-                  Capsule::Setup{.devices = {"CPU:0"}});
+  Capsule capsule =
+      test::capsule_of(info, author_of([](auto&&...) { return std::make_unique<Windows>(); }),
+                       Capsule::Setup{.devices = {"CPU:0"}});
   std::vector<DetectionNodes> nodes(2);
   std::vector<Frame> window{with_picture(cv::Mat(4, 6, CV_8UC4)), frame_at(8)};
   EXPECT_THAT(

@@ -40,9 +40,9 @@ class Speed final : public Backend {
 };
 
 std::unique_ptr<Capsule> make_speed() {
-  return std::make_unique<Capsule>(speed_info(),
-                                   author_of([](auto&&...) { return std::make_unique<Speed>(); }),
-                                   Capsule::Setup{.devices = {"CPU:0"}});
+  return test::kept_capsule_of(speed_info(),
+                               author_of([](auto&&...) { return std::make_unique<Speed>(); }),
+                               Capsule::Setup{.devices = {"CPU:0"}});
 }
 
 DetectionNodes two_tracks() {

@@ -129,11 +129,11 @@ class Batching final : public BaseBackend<int, int> {
 TEST(Operation, GivesBackendsTheSizesOfTheirBatches) {
   const auto sizes_of = [](std::optional<BatchSizes> batch, std::optional<BatchSizes> wanted = {}) {
     std::vector<std::size_t> sizes;
-    Capsule capsule(info_with([&](auto& info) { info.batch = batch; }),
-                    author_of([&](const CapsuleFiles&, const std::string&) {
-                      return std::make_unique<Batching>(sizes);
-                    }),
-                    Capsule::Setup{.devices = {"CPU:0"}, .batch = wanted});
+    Capsule capsule = test::capsule_of(info_with([&](auto& info) { info.batch = batch; }),
+                                       author_of([&](const CapsuleFiles&, const std::string&) {
+                                         return std::make_unique<Batching>(sizes);
+                                       }),
+                                       Capsule::Setup{.devices = {"CPU:0"}, .batch = wanted});
     capsule.process_frame(frame_at(0));
     capsule.close();
     return sizes;
@@ -178,7 +178,7 @@ TEST(Operation, IsRefusedByACapsuleThatDoesNotSupportIt) {
 
 TEST(Operation, HasTheStencilOfTheHostIfThereIsOne) {
   const auto load = [](std::optional<Stencil> own, Stencil given) {
-    return std::make_unique<Capsule>(
+    return test::kept_capsule_of(
         info_with([&](auto& info) { info.stencil = own; }),
         author_of([](auto&&...) { return std::make_unique<FakeBackend>(); }),
         Capsule::Setup{.devices = {"CPU:0"}, .stencil = std::move(given)});
@@ -211,9 +211,9 @@ TEST(Operation, TellsTheAuthorWhichStencilHolds) {
   };
   const auto seen = [](std::optional<Stencil> own, std::optional<Stencil> given) {
     std::optional<Stencil> told;
-    const Capsule capsule(info_with([&](auto& info) { info.stencil = own; }),
-                          std::make_unique<Asking>(told),
-                          Capsule::Setup{.devices = {"CPU:0"}, .stencil = std::move(given)});
+    const Capsule capsule = test::capsule_of(
+        info_with([&](auto& info) { info.stencil = own; }), std::make_unique<Asking>(told),
+        Capsule::Setup{.devices = {"CPU:0"}, .stencil = std::move(given)});
     return told;
   };
   const Stencil own{.offsets = {-1, 0}}, farther{.offsets = {-5, 0}};

@@ -57,7 +57,7 @@ DetectionNode declared_node() {
 
 std::unique_ptr<Capsule> capsule_giving(CapsuleInfo info, DetectionNodes nodes,
                                         OutputPolicy policy = {}) {
-  return std::make_unique<Capsule>(
+  return test::kept_capsule_of(
       std::move(info),
       author_of([nodes = std::move(nodes)](const CapsuleFiles&, const std::string&) {
         auto backend = std::make_unique<FakeBackend>();
@@ -407,8 +407,9 @@ TEST(CapsuleOutput, IsCheckedForWindowsToo) {
   CapsuleInfo info = taking_persons();
   info.output_type.attributes = {};
   info.stencil = {{-1, 0}};
-  Capsule capsule(info, author_of([](auto&&...) { return std::make_unique<Windows>(); }),
-                  Capsule::Setup{.devices = {"CPU:0"}});
+  Capsule capsule =
+      test::capsule_of(info, author_of([](auto&&...) { return std::make_unique<Windows>(); }),
+                       Capsule::Setup{.devices = {"CPU:0"}});
   const std::vector<Frame> frames{frame_at(0), frame_at(1)};
   std::vector<DetectionNodes> nodes{DetectionNodes::all({person_of_others()}),
                                     DetectionNodes::all()};
@@ -432,8 +433,9 @@ TEST(CapsuleOutput, IsCheckedForFramesTogetherToo) {
   };
   CapsuleInfo info = detector_info();
   info.batch = BatchSizes{.maximum = 4};
-  Capsule capsule(info, author_of([](auto&&...) { return std::make_unique<Together>(); }),
-                  Capsule::Setup{.devices = {"CPU:0"}});
+  Capsule capsule =
+      test::capsule_of(info, author_of([](auto&&...) { return std::make_unique<Together>(); }),
+                       Capsule::Setup{.devices = {"CPU:0"}});
   std::vector<DetectionNodes> nodes(2);
   EXPECT_EQ(capsule.process_frames(std::vector{frame_at(0), frame_at(1)}, nodes)->size(), 2u);
   EXPECT_THAT(
@@ -466,7 +468,7 @@ nlohmann::json nested_lists(std::size_t levels) {
 
 /// Only moves what it gives, since copies of nodes and lists recurse.
 std::unique_ptr<Capsule> capsule_moving(std::function<DetectionNode()> make, InvalidOutput choice) {
-  return std::make_unique<Capsule>(
+  return test::kept_capsule_of(
       detector_info(), author_of([make](const CapsuleFiles&, const std::string&) {
         auto backend = std::make_unique<FakeBackend>();
         backend->process = [make](auto&&...) {

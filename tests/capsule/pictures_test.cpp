@@ -57,12 +57,13 @@ DetectionNodes output_with(const Pictures& pictures) {
 
 /// The pictures after they have left a capsule that gives them.
 Pictures after_leaving(const Pictures& pictures, OutputPolicy policy = {}) {
-  Capsule capsule(giving_info(), author_of([&](const CapsuleFiles&, const std::string&) {
-                    auto backend = std::make_unique<FakeBackend>();
-                    backend->process = [pictures](auto&&...) { return output_with(pictures); };
-                    return backend;
-                  }),
-                  Capsule::Setup{.devices = {"CPU:0"}, .outputs = policy});
+  Capsule capsule =
+      test::capsule_of(giving_info(), author_of([&](const CapsuleFiles&, const std::string&) {
+                         auto backend = std::make_unique<FakeBackend>();
+                         backend->process = [pictures](auto&&...) { return output_with(pictures); };
+                         return backend;
+                       }),
+                       Capsule::Setup{.devices = {"CPU:0"}, .outputs = policy});
   return capsule.process_frame(frame()).pictures();
 }
 

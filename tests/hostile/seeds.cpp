@@ -2,10 +2,15 @@
 #include "hostile/seeds.hpp"
 
 #include <cstddef>
+#include <exception>
+#include <utility>
+#include <vector>
 
 #include "files/digest.hpp"
 #include "hostile/hostile_case.hpp"
 #include "hostile/sound_capsule.hpp"
+#include "isolation/wire_examples.hpp"
+#include "isolation/wire_exception.hpp"
 #include "loading/archive/archive_directory.hpp"
 #include "loading/archive/signature_block.hpp"
 #include "loading/crypto/encryption_header.hpp"
@@ -65,6 +70,18 @@ std::string sound_annotations(const std::string& prolog) {
          box + "<part><name>head</name>" + box + "</part></object></annotation>";
 }
 
+/// What tests/fuzz/wire_fuzz.cpp reads: its choice of a type, with its number of pictures, and a
+/// message.
+std::string wire_seed(int type, const WireMessage& message) {
+  return static_cast<char>(type | static_cast<int>(message.pictures.size()) << 4) + message.bytes;
+}
+
+WireMessage exception_message(const std::exception_ptr& thrown) {
+  WireWriter writer;
+  write_exception(writer, thrown);
+  return std::move(writer).take();
+}
+
 }  // namespace
 
 std::map<std::string, std::map<std::string, std::string>> fuzz_seeds() {
@@ -102,6 +119,19 @@ std::map<std::string, std::map<std::string, std::string>> fuzz_seeds() {
   add("voc", "marked", sound_annotations("\xEF\xBB\xBF"));
   add("voc", "document_type", sound_annotations("<!DOCTYPE a [<!ENTITY b \"c\">]>"));
   add("voc", "no_box", "<annotation><object><name>car</name></object></annotation>");
+  add("wire", "nodes", wire_seed(0, message_of(full_nodes())));
+  add("wire", "together", wire_seed(1, message_of(std::vector{full_nodes(), full_nodes()})));
+  add("wire", "json", wire_seed(2, message_of(*full_nodes()[0].extra_data)));
+  BatchStatistics statistics;
+  statistics.batch_sizes.add(40, 3);
+  add("wire", "statistics", wire_seed(3, message_of(statistics)));
+  add("wire", "frame", wire_seed(4, message_of(full_frame())));
+  add("wire", "stream", wire_seed(5, message_of(StreamInfo{.id = "gate", .saved = {1, 2}})));
+  add("wire", "distances", wire_seed(6, message_of(std::vector<std::vector<float>>{{1, 2}, {}})));
+  const InvalidCapsuleError invalid(ErrorCode::invalid_manifest, "what", "lib/a.so");
+  add("wire", "error", wire_seed(7, exception_message(std::make_exception_ptr(invalid))));
+  const cv::Exception thrown(cv::Error::StsBadSize, "bad size", "resize", "a.cpp", 7);
+  add("wire", "opencv", wire_seed(7, exception_message(std::make_exception_ptr(thrown))));
   return seeds;
 }
 

@@ -8,6 +8,8 @@
 
 #include <clocale>
 #include <cstdlib>
+#include <exception>
+#include <functional>
 #include <locale>
 #include <mutex>
 #include <ostream>
@@ -15,6 +17,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
 #include "capsule/host_guard.hpp"
 #include "loading/capsule_builder.hpp"
 #include "support/throws_error.hpp"
@@ -70,6 +73,16 @@ TEST(ThrowingCapsule, IsRefusedIfItsBackendThrowsANumber) {
                                             HasSubstr("not a std::exception")));
 }
 
+/// Whether it throws what is no std::exception; of which type only its own process knows.
+bool throws_a_number(const std::function<void()>& action) {
+  try {
+    action();
+    return false;
+  } catch (...) {
+    return exception_text(std::current_exception()) == "an exception that is not a std::exception";
+  }
+}
+
 class CapsuleThatThrowsInAFrame : public testing::TestWithParam<const char*> {};
 
 TEST_P(CapsuleThatThrowsInAFrame, FailsThatFrameAndCloses) {
@@ -77,7 +90,7 @@ TEST_P(CapsuleThatThrowsInAFrame, FailsThatFrameAndCloses) {
   EXPECT_THAT([&] { with_text->process_frame(small_frame(), {}, {}, "a"); },
               testing::ThrowsMessage<std::runtime_error>("told to"));
   const auto with_number = load_thrower(GetParam(), "number");
-  EXPECT_THROW(with_number->process_frame(small_frame(), {}, {}, "a"), int);
+  EXPECT_TRUE(throws_a_number([&] { with_number->process_frame(small_frame(), {}, {}, "a"); }));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CapsuleThatThrowsInAFrame,
@@ -94,7 +107,7 @@ TEST(ThrowingCapsule, FailsTheFrameThatNeedsAState) {
 
 TEST(ThrowingCapsule, FailsACallForDistances) {
   const auto capsule = load_thrower("distances", "number");
-  EXPECT_THROW(capsule->distances({}, {}), int);
+  EXPECT_TRUE(throws_a_number([&] { capsule->distances({}, {}); }));
 }
 
 /// Collects the log's warnings and errors while it lives.

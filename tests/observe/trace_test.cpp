@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/observe/trace.hpp"
+#include "support/isolated_capsule.hpp"
 
 #include <gmock/gmock.h>
 
@@ -194,8 +195,8 @@ TEST_F(TraceTest, ShowsTheWayOfEachFrame) {
   CapsuleInfo squarer = detector_info("squarer", "number");
   squarer.version = 7;
   Pipeline pipeline({make_detector("people", "person"),
-                     std::make_shared<Capsule>(squarer, std::make_unique<SquarerCapsule>(),
-                                               Capsule::Setup{.devices = {"CPU:0"}})},
+                     test::kept_capsule_of(squarer, std::make_unique<SquarerCapsule>(),
+                                           Capsule::Setup{.devices = {"CPU:0"}})},
                     {.trace = trace_});
   run(pipeline, {.id = "gate", .source = make_source(20)});
   trace_->close();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/pipeline/metrics_server.hpp"
+#include "support/isolated_capsule.hpp"
 
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -148,8 +149,8 @@ class BatchingCapsule final : public BaseCapsule {
 std::shared_ptr<Capsule> make_batching(const std::string& name) {
   CapsuleInfo info = detector_info(name, "number");
   info.version = 3;
-  return std::make_shared<Capsule>(info, std::make_unique<BatchingCapsule>(),
-                                   Capsule::Setup{.devices = {"CPU:0"}});
+  return test::kept_capsule_of(info, std::make_unique<BatchingCapsule>(),
+                               Capsule::Setup{.devices = {"CPU:0"}});
 }
 
 constexpr const char* kLoopback = "127.0.0.1:0";

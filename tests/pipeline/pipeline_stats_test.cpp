@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/observe/pipeline_stats.hpp"
+#include "support/isolated_capsule.hpp"
 
 #include <gmock/gmock.h>
 
@@ -42,8 +43,8 @@ TEST(PipelineStats, DescribesStreamsCapsulesAndDevices) {
   info.version = 3;
   info.device_mapper =
       DeviceMapper("all", [](const std::vector<std::string>& devices) { return devices; });
-  Pipeline pipeline({std::make_shared<Capsule>(info, std::make_unique<DoublerCapsule>(),
-                                               Capsule::Setup{.devices = {"CPU:0", "CPU:1"}})});
+  Pipeline pipeline({test::kept_capsule_of(info, std::make_unique<DoublerCapsule>(),
+                                           Capsule::Setup{.devices = {"CPU:0", "CPU:1"}})});
   FrameFeed feed;
   pipeline.open_stream({.id = "gate", .source = feed.source(), .keep_every = 2, .pull = true});
   for (int i = 0; i < 20; ++i) {
@@ -101,8 +102,8 @@ TEST(PipelineStats, KeepsTheDeviceCountsOfReplacedCapsules) {
   const auto doubler = [](int version) {
     CapsuleInfo info = detector_info("doubler", "number");
     info.version = version;
-    return std::make_shared<Capsule>(info, std::make_unique<DoublerCapsule>(),
-                                     Capsule::Setup{.devices = {"CPU:0"}});
+    return test::kept_capsule_of(info, std::make_unique<DoublerCapsule>(),
+                                 Capsule::Setup{.devices = {"CPU:0"}});
   };
   Pipeline pipeline({doubler(1)});
   FrameFeed feed;

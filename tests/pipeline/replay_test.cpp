@@ -194,7 +194,8 @@ TEST_F(ReplayTest, EndsAtAConfigThatACapsuleDoesNotAccept) {
                                    if (frame.index == 3)
                                      pipeline.set_config("door", "stepper", {{"step", 10}});
                                  }})});
-  CapsuleInfo narrow = make_stepper()->info();
+  const auto stepper = make_stepper();  // whose functions the description has
+  CapsuleInfo narrow = stepper->info();
   narrow.stream_config_schema["properties"]["step"]["maximum"] = 5;
   const Capsules other{make_finder(), make_capsule(narrow, give_back)};
   const Replay replay(recording());

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "support/bounded_wait.hpp"
+#include "support/isolated_capsule.hpp"
 #include "support/manual_clock.hpp"
 #include "support/operation_helpers.hpp"
 #include "support/throws_error.hpp"
@@ -321,8 +322,8 @@ TEST_F(Deadline, AnswersFramesThatWaitForAHangingBatch) {
   };
   CapsuleInfo info = detector_info("stuck", "person");
   info.version = 1;
-  Pipeline pipeline({std::make_shared<Capsule>(info, std::make_unique<StuckCapsule>(latches),
-                                               Capsule::Setup{.devices = {"CPU:0"}})},
+  Pipeline pipeline({test::kept_capsule_of(info, std::make_unique<StuckCapsule>(latches),
+                                           Capsule::Setup{.devices = {"CPU:0"}})},
                     {.clock = clock_});
   FrameFeed feed_of_bad;
   pipeline.open_stream(

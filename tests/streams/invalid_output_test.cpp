@@ -13,6 +13,7 @@
 
 #include "files/strict_json.hpp"
 #include "records/record_line.hpp"
+#include "support/isolated_capsule.hpp"
 #include "support/operation_helpers.hpp"
 #include "support/pipeline_helpers.hpp"
 #include "support/temporary_folder.hpp"
@@ -154,7 +155,7 @@ TEST(InvalidOutput, IsCheckedByTheCapsulesOwnPolicyIfThePipelineHasNone) {
   };
   CapsuleInfo info = detector_info("ghosts", "person");
   info.version = 1;
-  const auto capsule = std::make_shared<Capsule>(
+  const std::shared_ptr<Capsule> capsule = test::kept_capsule_of(
       info, std::make_unique<Ghosts>(),
       Capsule::Setup{.devices = {"CPU:0"}, .outputs = {.invalid = InvalidOutput::off}});
   Pipeline trusting({capsule});

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "support/isolated_capsule.hpp"
 #include "support/pipeline_helpers.hpp"
 #include "support/sanitizers.hpp"
 #include "vcap/base/error.hpp"
@@ -86,9 +87,8 @@ std::vector<std::shared_ptr<Capsule>> random_capsules(RoundDice& dice) {
   if (dice.one_in(4)) {
     CapsuleInfo info = single_info("batcher", "person");
     info.version = 1;
-    capsules.push_back(std::make_shared<Capsule>(std::move(info),
-                                                 std::make_unique<BatchingCapsule>(),
-                                                 Capsule::Setup{.devices = {"CPU:0"}}));
+    capsules.push_back(test::kept_capsule_of(std::move(info), std::make_unique<BatchingCapsule>(),
+                                             Capsule::Setup{.devices = {"CPU:0"}}));
   }
   return capsules;
 }

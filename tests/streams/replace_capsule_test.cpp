@@ -45,12 +45,17 @@ struct SavingState final : BaseStreamState {
   nlohmann::json config;
 };
 
-/// Finds one node that holds the values of its state.
-std::shared_ptr<Capsule> counter(int version, std::vector<Discontinuity> keeps_state_at = {}) {
+CapsuleInfo counter_info(int version) {
   CapsuleInfo info = detector_info("counter", "count");
   info.version = version;
-  info.keeps_state_at = std::move(keeps_state_at);
   info.stream_state = make_stream_state<SavingState>();
+  return info;
+}
+
+/// Finds one node that holds the values of its state.
+std::shared_ptr<Capsule> counter(int version, std::vector<Discontinuity> keeps_state_at = {}) {
+  CapsuleInfo info = counter_info(version);
+  info.keeps_state_at = std::move(keeps_state_at);
   return make_capsule(
       info, [version](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState& state) {
         auto& own = dynamic_cast<SavingState&>(state);
@@ -164,7 +169,7 @@ TEST(ReplaceCapsule, RefusesACapsuleThatDoesNotTakeAStreamsConfig) {
   config.config["counter"] = {{"zone", 3}};
   Hand gate(pipeline, "gate", std::move(config));
   gate.play();
-  CapsuleInfo info = counter(2)->info();
+  CapsuleInfo info = counter_info(2);
   info.stream_config_schema = {{"properties", {{"zone", {{"type", "string"}}}}}};
   const auto newer = make_capsule(info, give_back);
   EXPECT_THAT([&] { pipeline.replace_capsule(newer); },
@@ -433,7 +438,7 @@ TEST(ReplaceCapsule, GoesBackWhileAFrameOfTheOldVersionIsInFlight) {
 // over.
 TEST(ReplaceCapsule, MovesTheStateAlsoIfItIsReplacedMeanwhile) {
   Latch entered, release;
-  CapsuleInfo info = counter(1)->info();
+  CapsuleInfo info = counter_info(1);
   const auto old = make_capsule(
       info, [&](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState& state) {
         entered.open();

@@ -38,6 +38,7 @@ const std::map<std::string, std::set<std::string>> kLayers = {
     {"loading/resources", {"files", "capsule"}},
     {"download", {"loading/resources"}},
     {"loading", {"loading/archive", "loading/plugin", "loading/resources"}},
+    {"isolation", {"loading"}},
     {"backends", {"files", "capsule", "image", "algorithms"}},
     {"media", {"files", "model"}},
     {"sources", {"media"}},

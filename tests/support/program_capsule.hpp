@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "support/isolated_capsule.hpp"
 #include "vcap/capsule/base_capsule.hpp"
 #include "vcap/capsule/capsule.hpp"
 
@@ -27,8 +28,8 @@ inline std::shared_ptr<Capsule> program_capsule(
   };
   Capsule::Setup setup;
   setup.devices = {"CPU:0"};
-  return std::make_shared<Capsule>(
-      std::move(info), std::make_unique<Author>(std::move(make_backend)), std::move(setup));
+  return kept_capsule_of(std::move(info), std::make_unique<Author>(std::move(make_backend)),
+                         std::move(setup));
 }
 
 /// A capsule whose backend only calls `process`; if it is stateless, from several threads.

@@ -13,6 +13,7 @@
 #include <opencv2/core.hpp>
 
 #include "support/bounded_wait.hpp"
+#include "support/isolated_capsule.hpp"
 #include "support/temporary_folder.hpp"
 #include "vcap/capsule/base_capsule.hpp"
 #include "vcap/capsule/capsule.hpp"
@@ -59,8 +60,8 @@ inline std::shared_ptr<Capsule> make_capsule(CapsuleInfo info, Process process,
   Capsule::Setup setup;
   setup.devices = {"CPU:0"};
   setup.inference_mode = inference_mode;
-  return std::make_shared<Capsule>(
-      std::move(info), std::make_unique<FunctionCapsule>(std::move(process)), std::move(setup));
+  return kept_capsule_of(std::move(info), std::make_unique<FunctionCapsule>(std::move(process)),
+                         std::move(setup));
 }
 
 /// A capsule that takes no nodes and finds nodes with that name.

@@ -17,6 +17,10 @@
 
 namespace vcap {
 
+namespace detail {
+struct AuthorSettings;
+}
+
 /// The base class of an author's capsule: makes backends. The derived class also has `static
 /// CapsuleInfo info()`; VCAP_CAPSULE(Derived) makes it the plugin's entry.
 ///
@@ -50,7 +54,7 @@ class VCAP_EXPORT BaseCapsule {
   const std::optional<Stencil>& stencil() const&& = delete;
 
  private:
-  friend class Capsule;
+  friend struct detail::AuthorSettings;
   JsonValue config_ = JsonValue::object();
   std::optional<Stencil> stencil_{};
 };

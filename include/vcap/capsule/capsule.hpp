@@ -73,7 +73,7 @@ class VCAP_EXPORT Capsule {
   Capsule(const Capsule&) = delete;
   Capsule& operator=(const Capsule&) = delete;
 
-  const CapsuleInfo& info() const& noexcept;
+  const CapsuleInfo& info() const& noexcept;   ///< functions of a copy work while this lives
   const CapsuleInfo& info() const&& = delete;  // would refer into a temporary
   const std::string& name() const& noexcept { return info().name; }
   const std::string& name() const&& = delete;

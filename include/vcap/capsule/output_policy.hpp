@@ -19,8 +19,8 @@ enum class InvalidOutput {
   /// that is no JSON object, keys that are not UTF-8. So is a picture that is empty, too large, or
   /// does not own its pixels.
   warn,
-  /// Nothing is checked, and the bounds do not apply. Such output can make records that no reader
-  /// accepts, or end the host; only for capsules that a host knows to be right.
+  /// Only the bound of 64 levels holds. Such output can make records that no reader accepts, or
+  /// exhaust the host's memory; only for capsules that a host knows to be right.
   off
 };
 
