@@ -132,6 +132,7 @@ struct Capsule::Impl {
   DetectionNodes process_alone(const Frame& frame, const DetectionNodes& nodes,
                                const OptionValues& options, StreamRef stream);
   void close() VCAP_EXCLUDES(in_use);
+  void check_levels(const DetectionNodes& given) const;
   void check_size(NodeDescription::Size got, NodeDescription::Size expected,
                   std::string_view verb) const;
 
@@ -200,16 +201,10 @@ class Capsule::Impl::Gate {
         to_log_(to_log) {}
 
   /// To be called before the backend gets the nodes, since it may change them. Pictures that
-  /// another capsule gave with them are left behind: they are no output of this one. Throws
-  /// InvalidArgument (invalid_node) if there are too many levels.
+  /// another capsule gave with them are left behind: they are no output of this one.
   void let_in(DetectionNodes& nodes) { let_in(nodes, passed_on()); }
   void let_in(DetectionNodes& nodes, detail::PassedOn& passed_on) const {
     if (!nodes.pictures().empty()) static_cast<void>(nodes.take_pictures());
-    if (detail::has_more_levels(nodes))
-      throw InvalidArgument(ErrorCode::invalid_node,
-                            "capsule " + capsule_.info.name +
-                                " was given nodes or extra data of more than " +
-                                std::to_string(detail::kMostLevels) + " levels; give fewer");
     if (policy_.invalid != InvalidOutput::off) capsule_.output_check.note(nodes, passed_on);
   }
 
@@ -344,6 +339,7 @@ void Capsule::Impl::check_window(std::span<const Frame> window,
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const bool has_none = taken == NodeDescription::Size::single && info.stencil->offsets[i] != 0;
     check_size(nodes[i].kind(), has_none ? NodeDescription::Size::none : taken, "was given");
+    check_levels(nodes[i]);
   }
   for (const Frame& neighbour : window)
     if (!neighbour.is_null) detail::check_frame(neighbour, info.name);
@@ -387,6 +383,14 @@ const OptionValues& Capsule::Impl::options_for_call(const OptionValues& given) c
   throw OptionError(ErrorCode::unknown_option,
                     "the options given to capsule " + info.name +
                         " have other declarations than its own; start from its default_options()");
+}
+
+/// Throws InvalidArgument if there are so many levels that a copy would exhaust the stack.
+void Capsule::Impl::check_levels(const DetectionNodes& given) const {
+  if (!detail::has_more_levels(given)) return;
+  throw InvalidArgument(ErrorCode::invalid_node,
+                        "capsule " + info.name + " was given nodes or extra data of more than " +
+                            std::to_string(detail::kMostLevels) + " levels; give fewer");
 }
 
 void Capsule::Impl::check_size(NodeDescription::Size got, NodeDescription::Size expected,
@@ -443,6 +447,12 @@ std::vector<std::string> Capsule::unused_devices() const { return impl_->divisio
 DetectionNodes Capsule::process_frame(const Frame& frame, DetectionNodes nodes,
                                       const OptionValues& options, StreamRef stream) {
   impl_->check_size(nodes.kind(), info().input_type.size, "was given");
+  try {
+    impl_->check_levels(nodes);
+  } catch (...) {
+    detail::discard(std::move(nodes));
+    throw;
+  }
   if (info().stencil) return impl_->process_alone(frame, nodes, options, stream);
   return impl_->run(
       frame, options, stream,
@@ -464,8 +474,10 @@ std::optional<std::vector<DetectionNodes>> Capsule::process_frames(std::span<con
                                                                    const OptionValues& options,
                                                                    StreamRef stream) {
   impl_->check_together(frames.size(), nodes.size(), "lists of nodes");
-  for (const DetectionNodes& one : nodes)
+  for (const DetectionNodes& one : nodes) {
     impl_->check_size(one.kind(), info().input_type.size, "was given");
+    impl_->check_levels(one);
+  }
   for (const Frame& frame : frames) detail::check_frame(frame, name());
   for (const Frame& frame : frames) impl_->picture_check.require(frame);
   return impl_->run(

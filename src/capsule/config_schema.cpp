@@ -16,6 +16,7 @@
 
 #include "base/text.hpp"
 #include "capsule/describe_schema.hpp"
+#include "capsule/levels.hpp"
 #include "capsule/schema_expansion.hpp"
 #include "model/json_view.hpp"
 #include "vcap/base/error.hpp"
@@ -191,6 +192,10 @@ json completed(const json& schema, json config, const std::string& whose) {
   if (!config.is_object())
     throw InvalidArgument(ErrorCode::invalid_config,
                           whose + " is of JSON type " + config.type_name() + "; give an object");
+  if (has_more_levels(config))
+    throw InvalidArgument(ErrorCode::invalid_config,
+                          whose + " has more than " + std::to_string(kMostLevels) +
+                              " levels of lists and objects; give fewer");
   if (schema.is_null()) return config;
   const ExpandedSchema expanded = expanded_schema(JsonView(schema));
   fill(expanded.schema, config, true);

@@ -5,7 +5,8 @@ namespace vcap::detail {
 namespace {
 
 #if defined(__x86_64__)
-constexpr std::uint32_t kRaised = 0x3f;  // the bits of mxcsr that say which have been raised
+constexpr std::uint32_t kRaised = 0x3f;   // the bits of mxcsr that say which have been raised
+constexpr std::uint32_t kModes = 0xffc0;  // its modes; any other bit ends the process
 #endif
 
 }  // namespace
@@ -33,7 +34,7 @@ void set_floating_modes(std::uint64_t modes) noexcept {
   if (floating_modes(floating) == modes) return;
 #if defined(__x86_64__)
   floating.__control_word = static_cast<std::uint16_t>(modes >> 32);
-  floating.__mxcsr = (floating.__mxcsr & kRaised) | (static_cast<std::uint32_t>(modes) & ~kRaised);
+  floating.__mxcsr = (floating.__mxcsr & kRaised) | (static_cast<std::uint32_t>(modes) & kModes);
   ::fesetenv(&floating);
 #elif defined(__aarch64__)
   floating.__fpcr = static_cast<decltype(floating.__fpcr)>(modes);

@@ -11,6 +11,7 @@
 #include <clocale>
 #include <locale>
 #include <optional>
+#include <utility>
 
 #include "base/thread_annotations.hpp"
 #include "capsule/floating_modes.hpp"
@@ -159,6 +160,15 @@ Watch& watch() {
   return instance;
 }
 
+void log_changes(std::string_view subject, std::string changes) {
+  if (changes.empty()) return;
+  changes.resize(changes.size() - 2);
+  log(LogLevel::warning,
+      std::string(subject) + " changed " + changes +
+          "; this belongs to the host and was restored (\"What a plugin may not change\" in "
+          "docs/capsule-format.md)");
+}
+
 }  // namespace
 
 ThreadState::ThreadState() noexcept : locale_(::uselocale(locale_t{})) {
@@ -187,6 +197,14 @@ std::string ThreadState::restore() const {
   return changes;
 }
 
+ThreadGuard::~ThreadGuard() {
+  try {
+    log_changes(subject_, before_.restore());
+  } catch (...) {
+    // No memory for the message.
+  }
+}
+
 HostGuard::HostGuard(std::string_view subject) noexcept : subject_(subject), current_(subject) {
   try {
     Watch& shared = watch();
@@ -210,14 +228,10 @@ HostGuard::~HostGuard() {
       changes += shared.before->restore();
       if (is_alone) shared.before.reset();
     }
-    if (changes.empty()) return;
-    changes.resize(changes.size() - 2);
-    log(LogLevel::warning,
+    log_changes(
         std::string(subject_) +
-            (is_alone ? "" : ", or another capsule that was loaded or closed at the same time,") +
-            " changed " + changes +
-            "; this belongs to the host and was restored (\"What a plugin may not change\" in "
-            "docs/capsule-format.md)");
+            (is_alone ? "" : ", or another capsule that was loaded or closed at the same time,"),
+        std::move(changes));
   } catch (...) {
     // No memory for the message.
   }

@@ -25,6 +25,20 @@ class ThreadState {
   locale_t locale_;
 };
 
+/// The part of a HostGuard that belongs to the calling thread, for code that runs in another thread
+/// than the one that has the HostGuard. Thread safety: belongs to one thread.
+class ThreadGuard {
+ public:
+  explicit ThreadGuard(std::string_view subject) noexcept : subject_(subject) {}
+  ThreadGuard(const ThreadGuard&) = delete;
+  ThreadGuard& operator=(const ThreadGuard&) = delete;
+  ~ThreadGuard();
+
+ private:
+  const std::string_view subject_;
+  const ThreadState before_{};
+};
+
 /// Protects, while an author's code runs, process state that belongs to the host: locale, working
 /// directory, umask, signal actions, and the calling thread's modes. Sets current_capsule(), too.
 ///

@@ -86,7 +86,7 @@ nlohmann::json saved_state(OpenStream& stream) {
   stream.turn.assert_held();  // by `turn`
   if (!stream.state) return {};
   nlohmann::json saved = stream.state->save();
-  if (has_more_levels(saved, kMostLevels))
+  if (has_more_levels(saved))
     throw Error(ErrorCode::invalid_output, "the saved state of " + shown(stream.info.id) +
                                                " has more than " + std::to_string(kMostLevels) +
                                                " levels of lists and objects; save fewer");
@@ -133,6 +133,11 @@ StreamStates::~StreamStates() = default;
 
 std::shared_ptr<OpenStream> StreamStates::make(StreamInfo info) const {
   info.config = completed_stream_config(capsule_, *std::move(info.config), info.id);
+  if (has_more_levels(info.saved))
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "the saved state given for " + shown(info.id) + " of capsule " +
+                              capsule_.name + " has more than " + std::to_string(kMostLevels) +
+                              " levels of lists and objects; give what save() gave");
   return std::make_shared<OpenStream>(std::move(info));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "isolation/call_threads.hpp"
 
+#include <system_error>
 #include <utility>
 
 namespace vcap {
@@ -17,13 +18,16 @@ CallThreads::~CallThreads() {
 }
 
 std::future<WireMessage> CallThreads::begin(Call call) {
-  std::packaged_task<WireMessage()> task(std::move(call));
+  Task task(std::move(call));
   std::future<WireMessage> answer = task.get_future();
-  const MutexLock lock(mutex_);
-  // First, because it may fail.
-  if (waiting_.size() >= idle_) threads_.emplace_back([this] { work(); });
-  waiting_.push_back(std::move(task));
-  changed_.notify_one();
+  try {
+    const MutexLock lock(mutex_);
+    if (waiting_.size() >= idle_) threads_.emplace_back([this] { work(); });
+    waiting_.push_back(std::move(task));
+    changed_.notify_one();
+  } catch (const std::system_error&) {
+    task();  // the system gives no more threads
+  }
   return answer;
 }
 
@@ -34,10 +38,11 @@ void CallThreads::work() {
     while (waiting_.empty() && !is_ending_) changed_.wait(mutex_);
     --idle_;
     if (waiting_.empty()) return;
-    std::packaged_task<WireMessage()> task = std::move(waiting_.front());
+    Task task = std::move(waiting_.front());
     waiting_.pop_front();
     const MutexUnlock unlock(mutex_);
     task();
+    task = {};  // what it holds goes without the lock
   }
 }
 

@@ -25,15 +25,17 @@ class CallThreads {
   /// Waits for the calls in progress.
   ~CallThreads();
 
-  /// Throws std::system_error if the system gives no more threads.
+  /// If the system gives no more threads, the call runs in this one.
   std::future<WireMessage> begin(Call call);
 
  private:
+  using Task = std::packaged_task<WireMessage()>;
+
   void work();
 
   Mutex mutex_;
   CondVar changed_;
-  std::deque<std::packaged_task<WireMessage()>> waiting_ VCAP_GUARDED_BY(mutex_);
+  std::deque<Task> waiting_ VCAP_GUARDED_BY(mutex_);
   std::size_t idle_ VCAP_GUARDED_BY(mutex_) = 0;
   bool is_ending_ VCAP_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_ VCAP_GUARDED_BY(mutex_);

@@ -24,7 +24,7 @@ class VCAP_EXPORT CapsuleLink {
   /// The files that the author's code sees from now on.
   virtual void give_files(const CapsuleFiles& files) = 0;
   /// Waits for the answer. Requests of several threads are answered at the same time, so that
-  /// batches form. Throws Error (misbehaving_capsule) if there will be none.
+  /// batches form. Throws Error (misbehaving_capsule) if none will come.
   virtual WireMessage call(WireMessage request) = 0;
   /// The same, but waits only so long, and then gives up the answer.
   virtual std::optional<WireMessage> ask(WireMessage request,

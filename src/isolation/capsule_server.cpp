@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/other_mutexes.hpp"
 #include "base/thread_annotations.hpp"
 #include "batching/batch_observer.hpp"
 #include "capsule/author_settings.hpp"
@@ -42,15 +43,33 @@ WireMessage answer_of_exception(const std::exception_ptr& thrown) {
   return std::move(answer).take();
 }
 
-/// The answer of nodes, which may have any number of levels.
-WireMessage answer_and_discard(std::optional<std::vector<DetectionNodes>> results) {
-  WireMessage answer = answer_of(results);
-  if (results)
-    for (DetectionNodes& nodes : *results) detail::discard(std::move(nodes));
-  return answer;
+/// Results of a backend. They may have any number of levels, which their own destructor does not
+/// bear.
+struct Results {
+  std::vector<DetectionNodes> list{};
+
+  Results() = default;
+  explicit Results(DetectionNodes one) { list.push_back(std::move(one)); }
+  explicit Results(std::vector<DetectionNodes> several) : list(std::move(several)) {}
+  Results(const Results&) = delete;
+  Results& operator=(const Results&) = delete;
+  ~Results() {
+    for (DetectionNodes& one : list) detail::discard(std::move(one));
+  }
+};
+
+WireMessage answer_of_one(DetectionNodes result) {
+  const Results results(std::move(result));
+  return answer_of(results.list.front());
 }
 
-/// Whether the call belongs to loading or closing, which may not change what is the host's.
+WireMessage answer_of_several(std::optional<std::vector<DetectionNodes>> several) {
+  if (!several) return answer_of(false);
+  const Results results(*std::move(several));
+  return answer_of(true, results.list);  // as an optional list
+}
+
+/// Whether the call belongs to loading or closing, which leave the thread as it was.
 bool is_guarded(CapsuleCall call) noexcept {
   switch (call) {
     case CapsuleCall::map_devices:
@@ -142,7 +161,7 @@ WireMessage CapsuleServer::answer(const WireMessage& request) {
     arguments(context);
     const CallContextScope scope(context);
     const detail::BatchObserverScope observed(observers_->get(context.observer));
-    std::optional<detail::HostGuard> guard;
+    std::optional<detail::ThreadGuard> guard;
     if (is_guarded(call)) guard.emplace(subject_);
     return perform(call, arguments);
   } catch (const abi::__forced_unwind&) {
@@ -152,123 +171,166 @@ WireMessage CapsuleServer::answer(const WireMessage& request) {
   }
 }
 
-std::shared_ptr<Backend> CapsuleServer::backend(WireReader& arguments) const {
-  WireId number = 0;
-  arguments(number);
-  if (auto found = backends_.find(number)) return found;
-  throw Error(ErrorCode::misbehaving_capsule,
-              subject_ + " has no backend of number " + std::to_string(number));
-}
+/// Requests that the host gives up go on here, so the end of a backend waits for them. Only one of
+/// them is in progress at a time, so that a backend that hangs holds one thread.
+struct CapsuleServer::Served {
+  explicit Served(std::unique_ptr<Backend> loaded) : backend(std::move(loaded)) {}
+
+  /// What the backend gives, or `nullopt` if it is asked already, or is closed.
+  template <class Ask>
+  WireMessage ask(const Ask& question) {
+    if (is_asked.test_and_set()) return answer_of(false);
+    struct Asked {
+      ~Asked() { flag.clear(); }
+      std::atomic_flag& flag;
+    } const asked{is_asked};
+    const SharedLock lock(in_use);
+    if (is_closed) return answer_of(false);
+    return answer_of(true, question(*backend));
+  }
+
+  std::unique_ptr<Backend> backend;
+  std::atomic_flag is_asked{};
+  SharedMutex in_use;
+  bool is_closed VCAP_GUARDED_BY(in_use) = false;
+};
 
 WireMessage CapsuleServer::perform(CapsuleCall call, WireReader& arguments) {
   switch (call) {
-    case CapsuleCall::configure: {
-      JsonValue config;
-      std::optional<Stencil> stencil;
-      arguments(config, stencil);
-      detail::AuthorSettings::set_config(*author_, std::move(config));
-      detail::AuthorSettings::set_stencil(*author_, std::move(stencil));
-      return answer_of();
-    }
-    case CapsuleCall::map_devices: {
-      std::vector<std::string> devices;
-      arguments(devices);
-      return answer_of(info_.device_mapper.map(devices));
-    }
-    case CapsuleCall::fetch_resources: {
-      ResourceOptions options;
-      arguments(options);
-      const ResourceScope scope(options);
-      author_->fetch_resources(files_);
-      return answer_of();
-    }
-    case CapsuleCall::load_backend: {
-      ResourceOptions options;
-      std::string device;
-      arguments(options, device);
-      const ResourceScope scope(options);
-      return answer_of(backends_.add(author_->load_backend(files_, device)));
-    }
+    case CapsuleCall::configure:
+    case CapsuleCall::map_devices:
+    case CapsuleCall::fetch_resources:
+    case CapsuleCall::load_backend:
     case CapsuleCall::drop_author:
-      author_.reset();
-      return answer_of();
+      return call_author(call, arguments);
+    case CapsuleCall::make_state:
+    case CapsuleCall::make_parameters:
+    case CapsuleCall::save_state:
+    case CapsuleCall::drop_state:
+      return call_state(call, arguments);
+    default:
+      return call_backend(call, arguments);
+  }
+}
+
+BaseCapsule& CapsuleServer::author() const {
+  if (author_) return *author_;
+  throw BatchError(ErrorCode::closed, subject_ + " is closed");
+}
+
+WireMessage CapsuleServer::call_author(CapsuleCall call, WireReader& arguments) {
+  if (call == CapsuleCall::configure) {
+    JsonValue config;
+    std::optional<Stencil> stencil;
+    arguments(config, stencil);
+    detail::AuthorSettings::set_config(author(), std::move(config));
+    detail::AuthorSettings::set_stencil(author(), std::move(stencil));
+    return answer_of();
+  }
+  if (call == CapsuleCall::map_devices) {
+    std::vector<std::string> devices;
+    arguments(devices);
+    return answer_of(info_.device_mapper.map(devices));
+  }
+  if (call == CapsuleCall::drop_author) {
+    author_.reset();
+    return answer_of();
+  }
+  ResourceOptions options;
+  arguments(options);
+  const ResourceScope scope(options);
+  if (call == CapsuleCall::fetch_resources) {
+    author().fetch_resources(files_);
+    return answer_of();
+  }
+  std::string device;
+  arguments(device);
+  std::unique_ptr<Backend> loaded = author().load_backend(files_, device);
+  return answer_of(backends_.add(loaded ? std::make_shared<Served>(std::move(loaded)) : nullptr));
+}
+
+WireMessage CapsuleServer::call_state(CapsuleCall call, WireReader& arguments) {
+  if (call == CapsuleCall::make_state || call == CapsuleCall::make_parameters) {
+    StreamInfo info;
+    arguments(info);
+    if (call == CapsuleCall::make_state) return answer_of(states_.add(info_.stream_state(info)));
+    return answer_of(states_.add(info_.stream_parameters(info)));
+  }
+  WireId number = 0;
+  arguments(number);
+  if (call == CapsuleCall::save_state) return answer_of(state(number).save());
+  states_.take(number).reset();
+  return answer_of();
+}
+
+BaseStreamState& CapsuleServer::state(WireId number) {
+  if (number == 0) return no_state_;
+  // The host drops it only after its last use.
+  if (const auto found = states_.find(number)) return *found;
+  throw Error(ErrorCode::misbehaving_capsule,
+              subject_ + " has no state of number " + std::to_string(number));
+}
+
+WireMessage CapsuleServer::call_backend(CapsuleCall call, WireReader& arguments) {
+  WireId number = 0;
+  arguments(number);
+  const std::shared_ptr<Served> served = backends_.find(number);
+  if (!served)
+    throw Error(ErrorCode::misbehaving_capsule,
+                subject_ + " has no backend of number " + std::to_string(number));
+  Backend& backend = *served->backend;
+  switch (call) {
     case CapsuleCall::set_batch_sizes: {
-      const auto one = backend(arguments);
       BatchSizes sizes;
       arguments(sizes);
-      one->set_batch_sizes(sizes);
+      backend.set_batch_sizes(sizes);
       return answer_of();
     }
     case CapsuleCall::setup_with_resources:
-      backend(arguments)->setup_with_resources(files_);
+      backend.setup_with_resources(files_);
       return answer_of();
-    case CapsuleCall::process_frame:
-    case CapsuleCall::process_frames:
-    case CapsuleCall::process_window:
-    case CapsuleCall::process_windows:
-      return process(call, arguments);
     case CapsuleCall::distances: {
-      const auto one = backend(arguments);
       std::vector<float> encoding;
       std::vector<std::vector<float>> others;
       arguments(encoding, others);
-      return answer_of(one->distances(encoding, others));
+      return answer_of(backend.distances(encoding, others));
     }
     case CapsuleCall::workload:
-      return answer_of(backend(arguments)->workload());
+      return served->ask([](const Backend& asked) { return asked.workload(); });
     case CapsuleCall::batch_statistics:
-      return answer_of(backend(arguments)->batch_statistics());
+      return served->ask([](const Backend& asked) { return asked.batch_statistics(); });
     case CapsuleCall::drain:
-      backend(arguments)->drain();
+      backend.drain();
       return answer_of();
-    case CapsuleCall::close:
-      backend(arguments)->close();
+    case CapsuleCall::close: {
+      const ExclusiveLock lock(served->in_use);
+      served->is_closed = true;
+      backend.close();
       return answer_of();
+    }
     case CapsuleCall::drop_backend: {
-      WireId number = 0;
-      arguments(number);
-      backends_.take(number).reset();
+      backends_.take(number);
+      const ExclusiveLock lock(served->in_use);
+      served->is_closed = true;
+      served->backend.reset();
       return answer_of();
     }
-    case CapsuleCall::make_state:
-    case CapsuleCall::make_parameters: {
-      StreamInfo info;
-      arguments(info);
-      if (call == CapsuleCall::make_state) return answer_of(states_.add(info_.stream_state(info)));
-      return answer_of(states_.add(info_.stream_parameters(info)));
-    }
-    case CapsuleCall::save_state: {
-      WireId number = 0;
-      arguments(number);
-      const auto state = states_.find(number);
-      return answer_of(state ? state->save() : nlohmann::json());
-    }
-    case CapsuleCall::drop_state: {
-      WireId number = 0;
-      arguments(number);
-      states_.take(number).reset();
-      return answer_of();
-    }
+    default:
+      return process(call, backend, arguments);
   }
-  throw Error(ErrorCode::misbehaving_capsule, subject_ + " got an unknown call");
 }
 
-/// The calls that process frames: all have the backend, the state and the options first.
-WireMessage CapsuleServer::process(CapsuleCall call, WireReader& arguments) {
-  const auto one = backend(arguments);
+/// The calls that process frames: all have the state and the options first.
+WireMessage CapsuleServer::process(CapsuleCall call, Backend& backend, WireReader& arguments) {
   WireId number = 0;
   OptionValues options = defaults_;
   arguments(number, options);
-  const auto kept = states_.find(number);
-  BaseStreamState& state = kept ? *kept : no_state_;
+  BaseStreamState& own = state(number);
   if (call == CapsuleCall::process_frame) {
     Frame frame;
     DetectionNodes nodes;
     arguments(frame, nodes);
-    DetectionNodes result = one->process_frame(frame, std::move(nodes), options, state);
-    WireMessage answer = answer_of(result);
-    detail::discard(std::move(result));
-    return answer;
+    return answer_of_one(backend.process_frame(frame, std::move(nodes), options, own));
   }
   if (call == CapsuleCall::process_windows) {
     std::vector<ReceivedWindow> received;
@@ -277,17 +339,14 @@ WireMessage CapsuleServer::process(CapsuleCall call, WireReader& arguments) {
     windows.reserve(received.size());
     for (ReceivedWindow& window : received)
       windows.push_back({.frames = window.frames, .nodes = window.nodes});
-    return answer_and_discard(one->process_windows(windows, options, state));
+    return answer_of_several(backend.process_windows(windows, options, own));
   }
   std::vector<Frame> frames;
   std::vector<DetectionNodes> nodes;
   arguments(frames, nodes);
-  if (call == CapsuleCall::process_frames)
-    return answer_and_discard(one->process_frames(frames, nodes, options, state));
-  DetectionNodes result = one->process_window(frames, nodes, options, state);
-  WireMessage answer = answer_of(result);
-  detail::discard(std::move(result));
-  return answer;
+  if (call == CapsuleCall::process_window)
+    return answer_of_one(backend.process_window(frames, nodes, options, own));
+  return answer_of_several(backend.process_frames(frames, nodes, options, own));
 }
 
 }  // namespace vcap

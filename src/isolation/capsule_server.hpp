@@ -37,9 +37,16 @@ class VCAP_EXPORT CapsuleServer {
  private:
   class Observers;
 
+  /// A backend, and who calls it. Frames do not count: the host waits for them itself.
+  struct Served;
+
   WireMessage perform(CapsuleCall call, WireReader& arguments);
-  WireMessage process(CapsuleCall call, WireReader& arguments);
-  std::shared_ptr<Backend> backend(WireReader& arguments) const;
+  WireMessage call_author(CapsuleCall call, WireReader& arguments);
+  WireMessage call_backend(CapsuleCall call, WireReader& arguments);
+  WireMessage call_state(CapsuleCall call, WireReader& arguments);
+  WireMessage process(CapsuleCall call, Backend& backend, WireReader& arguments);
+  BaseCapsule& author() const;
+  BaseStreamState& state(WireId number);
 
   const CapsuleInfo info_;
   const std::string subject_;  ///< for messages
@@ -47,7 +54,7 @@ class VCAP_EXPORT CapsuleServer {
   std::unique_ptr<BaseCapsule> author_;  // outlives its backends; they outlive the states
   CapsuleFiles files_{};
   const std::shared_ptr<Observers> observers_;  ///< of the host
-  NumberedObjects<Backend> backends_{};
+  NumberedObjects<Served> backends_{};
   NumberedObjects<BaseStreamState> states_{};  ///< parameters of streams, too
   BaseStreamState no_state_{};  ///< what the backend of a capsule without either gets
 };

@@ -28,7 +28,8 @@ class RemoteCalls::Observers {
     const MutexLock lock(mutex_);
     std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
     for (const auto& [number, known] : known_)
-      if (known.lock() == observer) return number;
+      // Compared without a reference: to release the last one may run much code.
+      if (!known.owner_before(observer) && !observer.owner_before(known)) return number;
     known_.emplace(++last_, observer);
     return last_;
   }
@@ -43,14 +44,25 @@ class RemoteCalls::Observers {
       else
         end(reader);
     } catch (...) {
-      // A message that is none, or no memory: the trace lacks this batch.
+      // A message that cannot be read, or no memory: the trace lacks this batch.
     }
+  }
+
+  /// Ends the batches that the other side has not ended, and will not.
+  void end_all() noexcept {
+    std::map<std::size_t, Batch> rest;
+    {
+      const MutexLock lock(mutex_);
+      rest.swap(running_);
+    }
+    for (const auto& [number, batch] : rest)
+      if (batch.number) batch.observer->end(*batch.number);
   }
 
  private:
   struct Batch {
     Observer observer;
-    std::size_t number;  ///< of the observer
+    std::optional<std::size_t> number{};  ///< of the observer, once it has begun
   };
 
   void begin(WireReader& notice) {
@@ -64,12 +76,15 @@ class RemoteCalls::Observers {
       const MutexLock lock(mutex_);
       if (const auto known = known_.find(observer); known != known_.end())
         found = known->second.lock();
+      // An observer makes room for each batch that runs, so their number is bounded.
+      if (!found || running_.size() >= kMostRunning ||
+          !running_.try_emplace(batch, Batch{.observer = found}).second)
+        return;
     }
-    if (!found) return;
     const std::size_t number = found->begin(items);
     const MutexLock lock(mutex_);
-    // More cannot run at once: the other side lies.
-    if (running_.size() < kMostRunning) running_.insert_or_assign(batch, Batch{found, number});
+    if (const auto running = running_.find(batch); running != running_.end())
+      running->second.number = number;
   }
 
   void end(WireReader& notice) {
@@ -79,12 +94,14 @@ class RemoteCalls::Observers {
     decltype(running_)::node_type ended;
     {
       const MutexLock lock(mutex_);
-      ended = running_.extract(batch);
+      const auto running = running_.find(batch);
+      if (running == running_.end() || !running->second.number) return;
+      ended = running_.extract(running);
     }
-    if (ended) ended.mapped().observer->end(ended.mapped().number);
+    ended.mapped().observer->end(*ended.mapped().number);
   }
 
-  static constexpr std::size_t kMostRunning = 4096;
+  static constexpr std::size_t kMostRunning = 256;
 
   Mutex mutex_;
   WireId last_ VCAP_GUARDED_BY(mutex_) = 0;
@@ -99,7 +116,10 @@ RemoteCalls::RemoteCalls(const std::string& capsule, const MakeLink& make_link)
         observers->take(notice, subject);
       })) {}
 
-RemoteCalls::~RemoteCalls() = default;
+RemoteCalls::~RemoteCalls() {
+  link_.reset();
+  observers_->end_all();
+}
 
 CallContext RemoteCalls::context() const {
   CallContext context = current_call_context();
@@ -107,10 +127,10 @@ CallContext RemoteCalls::context() const {
   return context;
 }
 
-void RemoteCalls::log_failure() const noexcept {
+void RemoteCalls::log_failure(std::string_view doing) const noexcept {
   try {
-    log(LogLevel::error,
-        subject_ + " failed while it was closed: " + exception_text(std::current_exception()));
+    log(LogLevel::error, subject_ + " failed while " + std::string(doing) + ": " +
+                             exception_text(std::current_exception()));
   } catch (...) {
     // No memory for the log.
   }

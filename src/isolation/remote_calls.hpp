@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "isolation/call_context.hpp"
@@ -16,8 +18,21 @@
 
 namespace vcap {
 
+/// What the code was asked for, if it has answered. Thread safety: value.
+template <class Value>
+struct Asked {
+  bool is_answered = false;
+  Value value{};
+};
+
+template <class Value>
+void wire_fields(WireReader& wire, Asked<Value>& asked) {
+  wire(asked.is_answered);
+  if (asked.is_answered) wire(asked.value);
+}
+
 /// The host's calls of a capsule's code that is elsewhere. Each throws what the code throws, and
-/// Error (misbehaving_capsule) for an answer that is none. Thread-safe.
+/// Error (misbehaving_capsule) for an answer that cannot be read. Thread-safe.
 class RemoteCalls {
  public:
   RemoteCalls(const std::string& capsule, const MakeLink& make_link);
@@ -31,29 +46,29 @@ class RemoteCalls {
   Result call(CapsuleCall what, const Arguments&... arguments) const {
     return result_of<Result>(link_->call(request(what, arguments...)));
   }
-  /// For a call that has no result and may not throw: what goes wrong is in the log.
+  /// For a call that has no result and must not throw. If it fails, the log has why, behind
+  /// "<capsule> failed while " and `doing`.
   template <class... Arguments>
-  void end(CapsuleCall what, const Arguments&... arguments) const noexcept {
+  void end(CapsuleCall what, std::string_view doing, const Arguments&... arguments) const noexcept {
     try {
       call<void>(what, arguments...);
     } catch (...) {
-      log_failure();
+      log_failure(doing);
     }
   }
-  /// `nullopt` if the code does not answer soon.
-  template <class Result, class... Arguments>
-  std::optional<Result> ask(CapsuleCall what, const Arguments&... arguments) const {
-    constexpr std::chrono::milliseconds kPatience{20};
-    const std::optional<WireMessage> answer = link_->ask(request(what, arguments...), kPatience);
-    if (!answer) return {};
-    return result_of<Result>(*answer);
+  /// Without a value if the code does not answer so soon, or still answers an earlier one.
+  template <class Value, class... Arguments>
+  Asked<Value> ask(CapsuleCall what, std::chrono::milliseconds patience,
+                   const Arguments&... arguments) const {
+    const std::optional<WireMessage> answer = link_->ask(request(what, arguments...), patience);
+    return answer ? result_of<Asked<Value>>(*answer) : Asked<Value>{};
   }
 
  private:
   class Observers;
 
   CallContext context() const;
-  void log_failure() const noexcept;
+  void log_failure(std::string_view doing) const noexcept;
 
   template <class... Arguments>
   WireMessage request(CapsuleCall what, const Arguments&... arguments) const {
@@ -80,7 +95,7 @@ class RemoteCalls {
 
   const std::string subject_;
   const std::shared_ptr<Observers> observers_;
-  const std::unique_ptr<CapsuleLink> link_;  // ends before what it uses
+  std::unique_ptr<CapsuleLink> link_;
 };
 
 }  // namespace vcap

@@ -2,9 +2,11 @@
 #include "isolation/remote_capsule.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,11 +27,12 @@ using Calls = std::shared_ptr<const RemoteCalls>;
 /// The other side's number of an object, which goes when this does. Thread-safe.
 class RemoteObject {
  public:
-  RemoteObject(Calls calls, WireId number, CapsuleCall drop)
-      : calls_(std::move(calls)), number_(number), drop_(drop) {}
+  /// `dropping`: what drop does, for the log.
+  RemoteObject(Calls calls, WireId number, CapsuleCall drop, std::string_view dropping)
+      : calls_(std::move(calls)), number_(number), drop_(drop), dropping_(dropping) {}
   RemoteObject(const RemoteObject&) = delete;
   RemoteObject& operator=(const RemoteObject&) = delete;
-  ~RemoteObject() { calls_->end(drop_, number_); }
+  ~RemoteObject() { calls_->end(drop_, dropping_, number_); }
 
   const RemoteCalls& calls() const noexcept { return *calls_; }
   WireId number() const noexcept { return number_; }
@@ -38,12 +41,13 @@ class RemoteObject {
   const Calls calls_;
   const WireId number_;
   const CapsuleCall drop_;
+  const std::string_view dropping_;  ///< a literal
 };
 
 class RemoteState final : public BaseStreamState {
  public:
   RemoteState(Calls calls, WireId number)
-      : object_(std::move(calls), number, CapsuleCall::drop_state) {}
+      : object_(std::move(calls), number, CapsuleCall::drop_state, "dropping a stream's state") {}
 
   nlohmann::json save() const override {
     return object_.calls().call<nlohmann::json>(CapsuleCall::save_state, number());
@@ -57,7 +61,8 @@ class RemoteState final : public BaseStreamState {
 class RemoteParameters final : public BaseStreamParameters {
  public:
   RemoteParameters(Calls calls, WireId number)
-      : object_(std::move(calls), number, CapsuleCall::drop_state) {}
+      : object_(std::move(calls), number, CapsuleCall::drop_state,
+                "dropping a stream's parameters") {}
   WireId number() const noexcept { return object_.number(); }
 
  private:
@@ -74,7 +79,7 @@ WireId number_of(const BaseStreamState& state) noexcept {
 class RemoteBackend final : public Backend {
  public:
   RemoteBackend(Calls calls, WireId number)
-      : object_(std::move(calls), number, CapsuleCall::drop_backend) {}
+      : object_(std::move(calls), number, CapsuleCall::drop_backend, "dropping a backend") {}
 
   void setup_with_resources(const CapsuleFiles&) override {
     call<void>(CapsuleCall::setup_with_resources);
@@ -112,29 +117,33 @@ class RemoteBackend final : public Backend {
   }
   double workload() const noexcept override {
     try {
-      if (const auto load = ask<double>(CapsuleCall::workload)) last_workload_ = *load;
+      const auto load = ask<double>(CapsuleCall::workload, std::chrono::milliseconds(20));
+      if (load.is_answered) last_workload_ = load.value;
     } catch (...) {
       // The last known one is as good as any.
     }
     return last_workload_;
   }
   std::optional<BatchStatistics> batch_statistics() const override {
-    auto answer = ask<std::optional<BatchStatistics>>(CapsuleCall::batch_statistics);
-    const MutexLock lock(mutex_);
-    if (answer) last_statistics_ = *std::move(answer);
+    const MutexLock lock(mutex_);  // held meanwhile, so that counts never decrease
+    auto answer = ask<std::optional<BatchStatistics>>(CapsuleCall::batch_statistics,
+                                                      std::chrono::milliseconds(200));
+    if (answer.is_answered) last_statistics_ = std::move(answer.value);
     return last_statistics_;
   }
   void drain() override { call<void>(CapsuleCall::drain); }
-  void close() noexcept override { object_.calls().end(CapsuleCall::close, object_.number()); }
+  void close() noexcept override {
+    object_.calls().end(CapsuleCall::close, "closing a backend", object_.number());
+  }
 
  private:
   template <class Result, class... Arguments>
   Result call(CapsuleCall what, const Arguments&... arguments) const {
     return object_.calls().call<Result>(what, object_.number(), arguments...);
   }
-  template <class Result>
-  std::optional<Result> ask(CapsuleCall what) const {
-    return object_.calls().ask<Result>(what, object_.number());
+  template <class Value>
+  Asked<Value> ask(CapsuleCall what, std::chrono::milliseconds patience) const {
+    return object_.calls().ask<Value>(what, patience, object_.number());
   }
 
   const RemoteObject object_;
@@ -146,7 +155,7 @@ class RemoteBackend final : public Backend {
 class RemoteAuthor final : public BaseCapsule {
  public:
   explicit RemoteAuthor(Calls calls) : calls_(std::move(calls)) {}
-  ~RemoteAuthor() override { calls_->end(CapsuleCall::drop_author); }
+  ~RemoteAuthor() override { calls_->end(CapsuleCall::drop_author, "dropping its capsule"); }
 
   void fetch_resources(const CapsuleFiles& files) override {
     configure(files);

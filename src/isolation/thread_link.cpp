@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "isolation/thread_link.hpp"
 
+#include <cassert>
 #include <future>
 #include <string>
 #include <utility>
@@ -30,8 +31,11 @@ class ThreadLink final : public CapsuleLink {
   }
 
  private:
-  std::future<WireMessage> begin(WireMessage request) {
-    return threads_.begin([this, request = std::move(request)] { return server_.answer(request); });
+  std::future<WireMessage> begin(WireMessage message) {
+    return threads_.begin([this, held = std::move(message)]() mutable {
+      const WireMessage request = std::move(held);  // goes before the caller has its answer
+      return server_.answer(request);
+    });
   }
   WireMessage get(std::future<WireMessage>& answer) const {
     try {
@@ -53,6 +57,7 @@ MakeLink thread_link(CapsuleCode code) {
   // A std::function must be copyable.
   auto held = std::make_shared<CapsuleCode>(std::move(code));
   return [held](TakeNotice notify) {
+    assert(held->author && "a MakeLink is called once");
     return std::make_unique<ThreadLink>(std::move(*held), std::move(notify));
   };
 }

@@ -27,6 +27,17 @@ enum class JsonType : std::uint8_t {
 
 }  // namespace
 
+WireMessage WireWriter::take() && {
+  if (message_.bytes.size() > kMostWireBytes || message_.pictures.size() > kMostWirePictures)
+    throw InvalidArgument(
+        ErrorCode::invalid_argument,
+        "a call of a capsule, or its result, has " + std::to_string(message_.bytes.size()) +
+            " bytes beside its pixels, and " + std::to_string(message_.pictures.size()) +
+            " pictures; " + std::to_string(kMostWireBytes) + " bytes and " +
+            std::to_string(kMostWirePictures) + " pictures are allowed: give less");
+  return std::move(message_);
+}
+
 void WireWriter::count(std::size_t elements) {
   if (elements > std::numeric_limits<std::uint32_t>::max())
     throw InvalidArgument(
@@ -83,6 +94,8 @@ void WireWriter::write(const Json& value, std::size_t level) {
 
 WireReader::WireReader(const WireMessage& message, std::string_view whose)
     : message_(message), whose_(whose) {
+  if (message.bytes.size() > kMostWireBytes || message.pictures.size() > kMostWirePictures)
+    refuse("is too large");
   std::uint16_t version = 0;
   read(version);
   if (version != kWireVersion)
@@ -98,7 +111,7 @@ void WireReader::end() const {
 void WireReader::refuse(std::string_view fault) const {
   throw Error(ErrorCode::misbehaving_capsule,
               std::string(whose_) + " sent a message that " + std::string(fault) +
-                  "; its code has damaged the memory of its process, or is not of vcap");
+                  "; it is of another version of vcap, or has damaged its own memory");
 }
 
 void WireReader::refuse_levels() const {
@@ -115,7 +128,7 @@ std::size_t WireReader::count(std::size_t size) {
 void WireReader::read(bool& truth) {
   std::uint8_t number = 0;
   read(number);
-  if (number > 1) refuse("has a truth value of " + std::to_string(number));
+  if (number > 1) refuse("has a bool of " + std::to_string(number));
   truth = number == 1;
 }
 

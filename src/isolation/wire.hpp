@@ -31,6 +31,10 @@ inline constexpr std::uint16_t kWireVersion = 1;
 /// Levels of nodes, and of lists and objects in JSON, that a message has at most: one more than a
 /// capsule may give, so that the check of its output still finds that there are too many.
 inline constexpr std::size_t kMostWireLevels = detail::kMostLevels + 1;
+/// Bytes and pictures that a message has at most. What is read from it may need up to forty times
+/// as much memory as its bytes.
+inline constexpr std::size_t kMostWireBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMostWirePictures = 65'536;
 
 /// What a host and the code of a capsule send each other if they are apart: flat bytes, and
 /// pictures beside them. Thread safety: value.
@@ -39,7 +43,7 @@ struct WireMessage {
   std::vector<cv::Mat> pictures{};
 };
 
-/// Numbers that go as their bytes. Truth values are no such: a reader must check them.
+/// Numbers that go as their bytes. A bool does not: the reader must check that it is 0 or 1.
 template <class T>
 concept WirePlain = (std::integral<T> || std::floating_point<T>)&&!std::same_as<T, bool>;
 /// `T` is `Of`, which a writer has as a constant.
@@ -48,9 +52,9 @@ concept Wired = std::same_as<std::remove_const_t<T>, Of>;
 
 /// Makes a message, field by field.
 ///
-/// A type of several fields has a function wire_fields(wire, value), found by its argument, which
-/// serves writing and reading alike: it calls `wire` with its fields. What is below kMostWireLevels
-/// is left out. Thread safety: thread-compatible.
+/// A type of several fields has a function wire_fields(wire, value), which calls `wire` with each
+/// of them. If all fields are public, it is one template for writing and reading. What is below
+/// kMostWireLevels is left out. Thread safety: thread-compatible.
 class VCAP_EXPORT WireWriter {
  public:
   WireWriter() { (*this)(kWireVersion); }
@@ -73,7 +77,8 @@ class VCAP_EXPORT WireWriter {
     --levels_;
   }
 
-  WireMessage take() && { return std::move(message_); }
+  /// Throws InvalidArgument if the message is too large.
+  WireMessage take() &&;
 
  private:
   void raw(const void* bytes, std::size_t size) {
@@ -126,9 +131,9 @@ class VCAP_EXPORT WireWriter {
   std::size_t levels_ = 1;  ///< of nodes that are open
 };
 
-/// Reads what WireWriter wrote, and trusts nothing of it: every size is held against the bytes that
-/// are left before memory is taken. Borrows the message, which must not change meanwhile. All
-/// functions throw Error (misbehaving_capsule). Thread safety: thread-compatible.
+/// Reads what WireWriter wrote, and trusts nothing of it: the size of the message is bounded, and
+/// every count is held against the bytes that are left. Borrows the message, which must not change
+/// meanwhile. All functions throw Error (misbehaving_capsule). Thread safety: thread-compatible.
 class VCAP_EXPORT WireReader {
  public:
   /// `whose` names the other side, for messages: "capsule people".
@@ -142,7 +147,7 @@ class VCAP_EXPORT WireReader {
   void choice(Enum& value, Enum last) {
     std::uint8_t number = 0;
     read(number);
-    if (number > static_cast<std::uint8_t>(last)) refuse("has a value that is none of its choices");
+    if (number > static_cast<std::uint8_t>(last)) refuse("has an unknown choice");
     value = static_cast<Enum>(number);
   }
   template <class Elements>

@@ -28,6 +28,16 @@ class OtherException final : public std::exception {
   std::string text_;
 };
 
+/// A std::bad_alloc with the text of the other side's, such as std::bad_array_new_length.
+class MemoryError final : public std::bad_alloc {
+ public:
+  explicit MemoryError(std::string text) : text_(std::move(text)) {}
+  const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  std::string text_;
+};
+
 /// Thrown in place of what is no std::exception.
 struct ThrownObject {};
 
@@ -43,9 +53,16 @@ using Known =
            std::out_of_range, std::logic_error, std::range_error, std::overflow_error,
            std::underflow_error, std::runtime_error, std::exception, ThrownObject>;
 
+bool is_known(ErrorCode code) noexcept { return to_string(code) != "unknown"; }
+
+/// The error's own, or capsule_threw for a number that an author has made up.
+ErrorCode code_of(const Error& error) noexcept {
+  return is_known(error.code()) ? error.code() : ErrorCode::capsule_threw;
+}
+
 ErrorCode checked_code(const WireReader& wire, std::int32_t number) {
   const auto code = static_cast<ErrorCode>(number);
-  if (to_string(code) == "unknown") wire.refuse("has an error of an unknown code");
+  if (!is_known(code)) wire.refuse("has an error of an unknown code");
   return code;
 }
 
@@ -64,7 +81,7 @@ struct Fields {
     else if constexpr (std::same_as<Type, ThrownObject>)
       throw ThrownObject{};
     else if constexpr (std::same_as<Type, std::bad_alloc>)
-      throw std::bad_alloc();
+      throw MemoryError(std::move(text));
     else
       throw Type(text);
   }
@@ -73,7 +90,7 @@ struct Fields {
 template <std::derived_from<Error> Type>
 struct Fields<Type> {
   static void write(WireWriter& wire, const Error& thrown) {
-    wire(std::string_view(thrown.what()), static_cast<std::int32_t>(thrown.code()));
+    wire(std::string_view(thrown.what()), static_cast<std::int32_t>(code_of(thrown)));
     if constexpr (std::derived_from<Type, CapsuleLoadError>) {
       const auto& failed = static_cast<const CapsuleLoadError&>(thrown);
       wire(failed.entry(), failed.stage().has_value());

@@ -9,7 +9,7 @@
 namespace vcap {
 
 /// What a capsule's code gives before its setup: its description, whose functions are code too, and
-/// the author's object. Thread safety: value.
+/// the author's object. Moved, not copied. Thread safety: thread-compatible.
 struct CapsuleCode {
   CapsuleInfo info{};
   std::unique_ptr<BaseCapsule> author{};

@@ -123,7 +123,7 @@ std::shared_ptr<Capsule> load(const OpenedCapsule& opened, const LoadOptions& op
       LoadStage::platform, [&]() -> const Manifest::Library& { return library_for_host(opened); });
   // Also before its code: a missing resource should cost no more than a fetch.
   std::vector<NamedResource> resources = resources_of(opened, options);
-  CapsuleCode code = isolated(run_library(opened, library, options.limits));
+  CapsuleCode code = isolated([&] { return run_library(opened, library, options.limits); });
   std::vector<std::string> devices =
       at_stage(LoadStage::devices, [&] { return devices_to_choose_from(options); });
   auto capsule = at_stage(LoadStage::backends, [&] {

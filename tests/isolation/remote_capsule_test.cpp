@@ -1,40 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests of loading, frames and exceptions; those of states and of threads have files of their own.
 #include "isolation/remote_capsule.hpp"
 
-#include <fenv.h>
+#include <gmock/gmock.h>
 #include <pthread.h>
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <random>
-#include <set>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
-#include "batching/batch_observer.hpp"
-#include "capsule/call_observer.hpp"
 #include "capsule/current_capsule.hpp"
-#include "capsule/fake_capsule.hpp"
-#include "isolation/thread_link.hpp"
+#include "isolation/remote_fixtures.hpp"
 #include "isolation/wire_examples.hpp"
-#include "support/bounded_wait.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
-#include "vcap/batching/batch_stream_scope.hpp"
-#include "vcap/capsule/base_backend.hpp"
-#include "vcap/capsule/stream_parameters.hpp"
 
 namespace vcap::test {
 namespace {
@@ -44,24 +30,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 using testing::SizeIs;
-using Json = nlohmann::json;
-
-/// A capsule whose code runs in threads of its own.
-std::unique_ptr<Capsule> remote(CapsuleInfo info, std::unique_ptr<BaseCapsule> author,
-                                Capsule::Setup setup = {.devices = {"CPU:0"}}) {
-  CapsuleInfo copy = info;
-  CapsuleCode code = remote_capsule(
-      std::move(copy), thread_link({.info = std::move(info), .author = std::move(author)}));
-  return std::make_unique<Capsule>(std::move(code.info), std::move(code.author), std::move(setup));
-}
-
-std::unique_ptr<Capsule> remote(CapsuleInfo info, FakeBackend::Process process) {
-  return remote(std::move(info), author_of([process](const CapsuleFiles&, const std::string&) {
-                  auto backend = std::make_unique<FakeBackend>();
-                  backend->process = process;
-                  return backend;
-                }));
-}
 
 template <class Own>
 std::unique_ptr<Capsule> remote_of(CapsuleInfo info) {
@@ -391,282 +359,6 @@ TEST(RemoteCapsule, RefusesFunctionsOfItsDescriptionOnceItIsGone) {
   CapsuleInfo kept = remote(info, [](auto&&...) { return DetectionNodes::all(); })->info();
   EXPECT_THAT([&] { static_cast<void>(kept.stream_state({})); },
               ThrowsError<BatchError>(ErrorCode::closed, HasSubstr("detector_fake is closed")));
-}
-
-// States and parameters
-
-struct CountingState final : BaseStreamState {
-  explicit CountingState(const StreamInfo& info)
-      : first(info.saved.is_null() ? info.config.value("first", 0) : info.saved.get<int>()) {
-    ++alive;
-  }
-  ~CountingState() override { --alive; }
-  Json save() const override { return first + frames; }
-
-  static inline std::atomic<int> alive = 0;
-  const int first;
-  int frames = 0;
-};
-
-CapsuleInfo counting_info() {
-  CapsuleInfo info = detector_info();
-  info.stream_state = make_stream_state<CountingState>();
-  return info;
-}
-
-DetectionNodes count(const Frame&, DetectionNodes, const OptionValues&, BaseStreamState& state) {
-  auto& counting = state_of<CountingState>(state);
-  ++counting.frames;
-  return DetectionNodes::all(
-      {{.name = "person", .extra_data = {{"count", counting.first + counting.frames}}}});
-}
-
-int counted_by(Capsule& capsule, StreamRef stream, std::int64_t index,
-               Discontinuity discontinuity = Discontinuity::none) {
-  return capsule.process_frame(frame_at(index, discontinuity), {}, {}, stream)[0]
-      .extra_data["count"]
-      .get<int>();
-}
-
-TEST(RemoteCapsule, KeepsSavesAndDropsStates) {
-  const auto capsule = remote(counting_info(), count);
-  const auto opening = capsule->open_stream({.id = "a", .config = {{"first", 10}}});
-  EXPECT_EQ(counted_by(*capsule, opening, 0), 11);
-  EXPECT_EQ(counted_by(*capsule, "a", 1), 12);
-  EXPECT_EQ(counted_by(*capsule, "b", 0), 1);
-  EXPECT_EQ(capsule->save_state("a"), 12);
-  EXPECT_EQ(CountingState::alive, 2);
-  EXPECT_EQ(counted_by(*capsule, "b", 1, Discontinuity::gap), 1) << "it begins anew";
-  capsule->clean_up("b");
-  EXPECT_EQ(CountingState::alive, 1);
-  const auto later =
-      capsule->open_apart({.id = "a", .saved = capsule->save_state("a"), .saved_by = 1});
-  EXPECT_EQ(counted_by(*capsule, later, 2), 13);
-  capsule->close();
-  EXPECT_EQ(CountingState::alive, 2) << "of the handles, which are not dropped yet";
-}
-
-TEST(RemoteCapsule, DropsStatesThatOutliveIt) {
-  StreamHandle opening;
-  {
-    const auto capsule = remote(counting_info(), count);
-    opening = capsule->open_stream({.id = "a"});
-    counted_by(*capsule, opening, 0);
-  }
-  EXPECT_EQ(CountingState::alive, 1);
-  opening.reset();
-  EXPECT_EQ(CountingState::alive, 0);
-}
-
-TEST(RemoteCapsule, ExplainsWrongAndMissingStatesInTheSameWords) {
-  const auto text_of = [](const CapsuleInfo& info, bool is_remote) {
-    const auto capsule = is_remote ? remote(info, count) : make_capsule(info, count);
-    return std::string(
-        error_of<Error>([&] { capsule->process_frame(frame_at(0), {}, {}, "a"); }).what());
-  };
-  CapsuleInfo without = detector_info();
-  CapsuleInfo other = detector_info();
-  other.stream_state = make_stream_state<BaseStreamState>();
-  CapsuleInfo null = detector_info();
-  null.stream_state = [](const StreamInfo&) { return nullptr; };
-  CapsuleInfo failing = detector_info();
-  failing.stream_state = [](const StreamInfo&) -> std::unique_ptr<BaseStreamState> {
-    throw std::runtime_error("no room");
-  };
-  for (const CapsuleInfo& info : {without, other, null, failing})
-    EXPECT_EQ(text_of(info, true), text_of(info, false));
-}
-
-struct Thresholds final : BaseStreamParameters {
-  explicit Thresholds(const StreamInfo& info) : least(info.config.value("least", 1)) {}
-  const int least;
-};
-
-TEST(RemoteCapsule, GivesTheParametersOfStreams) {
-  CapsuleInfo info = detector_info();
-  info.stream_parameters = make_stream_parameters<Thresholds>();
-  const auto capsule = remote(info, [](const Frame&, DetectionNodes, const auto&,
-                                       BaseStreamState& state) {
-    return DetectionNodes::all(
-        {{.name = "person", .extra_data = {{"least", parameters_of<Thresholds>(state).least}}}});
-  });
-  capsule->open_stream({.id = "a", .config = {{"least", 5}}});
-  const auto least = [&](const char* stream) {
-    return capsule->process_frame(frame_at(0), {}, {}, stream)[0].extra_data["least"].get<int>();
-  };
-  EXPECT_EQ(least("a"), 5);
-  EXPECT_EQ(least("b"), 1);
-}
-
-// What belongs to the thread of a call
-
-TEST(RemoteCapsule, HasTheStreamAndTheFloatingPointModesOfItsCaller) {
-  std::uint64_t stream = 0;
-  int rounding = 0;
-  int later = 0;
-  const auto capsule = remote(detector_info(), [&](const Frame& frame, auto&&...) {
-    stream = BatchStreamScope::current();
-    (frame.index == 0 ? rounding : later) = ::fegetround();
-    EXPECT_EQ(current_capsule(), "capsule detector_fake");
-    return DetectionNodes::all();
-  });
-  ::fesetround(FE_UPWARD);
-  capsule->process_frame(frame_at(0), {}, {}, "gate");
-  ::fesetround(FE_TONEAREST);
-  EXPECT_EQ(rounding, FE_UPWARD);
-  EXPECT_EQ(stream, (BatchStreamScope("gate"), BatchStreamScope::current()));
-  capsule->process_frame(frame_at(1));
-  EXPECT_EQ(later, FE_TONEAREST);
-}
-
-/// Sends the index in a batch, and waits until the test lets the first batch go on.
-class Batching final : public BaseBackend<std::int64_t, std::int64_t> {
- public:
-  explicit Batching(std::function<void(std::size_t)> on_batch) : on_batch_(std::move(on_batch)) {}
-  DetectionNodes process_frame(const Frame& frame, DetectionNodes, const OptionValues&,
-                               BaseStreamState&) override {
-    return DetectionNodes::all(
-        {{.name = "person", .extra_data = {{"result", predict(frame.index)}}}});
-  }
-  std::vector<std::int64_t> batch_predict(std::span<const std::int64_t> inputs) override {
-    on_batch_(inputs.size());
-    std::vector<std::int64_t> outputs;
-    for (const std::int64_t input : inputs) outputs.push_back(2 * input);
-    return outputs;
-  }
-
- private:
-  const std::function<void(std::size_t)> on_batch_;
-};
-
-std::unique_ptr<Capsule> batching(std::function<void(std::size_t)> on_batch) {
-  return remote(detector_info(),
-                author_of([on_batch](auto&&...) { return std::make_unique<Batching>(on_batch); }));
-}
-
-std::int64_t predicted(Capsule& capsule, std::int64_t index) {
-  return capsule.process_frame(frame_at(index))[0].extra_data["result"].get<std::int64_t>();
-}
-
-TEST(RemoteCapsule, GathersRequestsOfConcurrentCallsInBatches) {
-  constexpr int kFrames = 8;
-  Latch release;
-  std::atomic<std::size_t> largest = 0;
-  std::atomic<int> batches = 0;
-  const auto capsule = batching([&](std::size_t size) {
-    largest = std::max(largest.load(), size);
-    if (++batches == 1) release.wait("the release of the first batch");
-  });
-  std::vector<std::jthread> threads;
-  for (int i = 0; i < kFrames; ++i)
-    threads.emplace_back([&capsule, i] { EXPECT_EQ(predicted(*capsule, i), 2 * i); });
-  yield_until("all requests", [&] {
-    const auto statistics = capsule->backends().front().batches;
-    return statistics && statistics->accepted == kFrames;
-  });
-  EXPECT_GE(capsule->workload(), kFrames);
-  release.open();
-  threads.clear();
-  EXPECT_GE(largest, 4u);
-  EXPECT_EQ(capsule->backends().front().batches->answered, kFrames);
-}
-
-/// Counts the batches that begin and end.
-class CountingObserver final : public detail::BatchObserver {
- public:
-  std::size_t begin(std::size_t items) noexcept override {
-    items_ += items;
-    return 1000 + begun_++;
-  }
-  void end(std::size_t batch) noexcept override {
-    if (batch >= 1000) ++ended_;
-  }
-  std::size_t items() const { return items_; }
-  std::size_t ended() const { return ended_; }
-
- private:
-  std::atomic<std::size_t> items_ = 0, begun_ = 0, ended_ = 0;
-};
-
-/// A call whose batches that observer sees.
-class ObservedCall final : public detail::CallObserver {
- public:
-  explicit ObservedCall(std::shared_ptr<detail::BatchObserver> batches)
-      : batches_(std::move(batches)) {}
-  std::shared_ptr<detail::BatchObserver> begin(const std::string&) noexcept override {
-    return batches_;
-  }
-  void end() noexcept override {}
-
- private:
-  const std::shared_ptr<detail::BatchObserver> batches_;
-};
-
-TEST(RemoteCapsule, ReportsItsBatchesToTheObserverOfTheCall) {
-  const auto capsule = batching([](std::size_t) {});
-  const auto observer = std::make_shared<CountingObserver>();
-  ObservedCall call(observer);
-  for (int i = 0; i < 3; ++i) {
-    const detail::CallObserverScope observed(call);
-    predicted(*capsule, i);
-  }
-  predicted(*capsule, 3);
-  EXPECT_EQ(observer->items(), 3u);
-  yield_until("the end of the batches", [&] { return observer->ended() == 3; });
-}
-
-TEST(RemoteCapsule, AsksForItsWorkloadOnlyBriefly) {
-  Latch release;
-  std::atomic<bool> hangs = false;
-  const auto capsule = remote(detector_info(), author_of([&](auto&&...) {
-                                auto backend = std::make_unique<FakeBackend>();
-                                backend->load = [&] {
-                                  if (hangs) release.wait("the end of the test");
-                                  return 3.5;
-                                };
-                                return backend;
-                              }));
-  EXPECT_EQ(capsule->workload(), 3.5);
-  hangs = true;
-  EXPECT_EQ(capsule->workload(), 3.5) << "the last that was known";
-  release.open();
-}
-
-// Threads
-
-TEST(RemoteCapsule, AnswersEveryCallWhileStreamsComeAndGoAndItIsClosed) {
-  const auto seed = std::random_device()();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  constexpr int kThreads = 4;
-  for (int round = 0; round < 20; ++round) {
-    const auto capsule = remote(counting_info(), count);
-    std::atomic<int> answered = 0;
-    std::atomic<int> refused = 0;
-    constexpr int kFrames = 50;
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < kThreads; ++i)
-      threads.emplace_back([&, i] {
-        std::mt19937 random(seed + static_cast<unsigned>(1000 * round + i));
-        for (int frame = 0; frame < kFrames; ++frame) {
-          const std::string stream(1, static_cast<char>('a' + random() % 3));
-          try {
-            counted_by(*capsule, stream, frame);
-            ++answered;
-          } catch (const BatchError& error) {
-            EXPECT_EQ(error.code(), ErrorCode::closed);
-            ++refused;
-          }
-          if (random() % 10 == 0) capsule->clean_up(stream);
-          if (random() % 10 == 0) static_cast<void>(capsule->backends());
-        }
-      });
-    std::mt19937 random(seed + static_cast<unsigned>(round));
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 3000));
-    if (round % 2 == 1) capsule->close();
-    threads.clear();
-    EXPECT_EQ(answered + refused, kThreads * kFrames);
-  }
-  EXPECT_EQ(CountingState::alive, 0);
 }
 
 }  // namespace

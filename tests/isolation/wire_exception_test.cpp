@@ -93,7 +93,6 @@ TEST(WireException, KeepsThoseOfTheStandardLibraryAndOfOpenCv) {
   arrived_as<std::range_error>(std::range_error("a"));
   arrived_as<std::overflow_error>(std::overflow_error("a"));
   arrived_as<std::underflow_error>(std::underflow_error("a"));
-  arrived_as<std::bad_alloc>(std::bad_alloc());
   const cv::Exception thrown(cv::Error::StsBadSize, "bad size", "resize", "a.cpp", 7);
   const cv::Exception arrived = arrived_as<cv::Exception>(thrown);
   EXPECT_EQ(arrived.code, cv::Error::StsBadSize);
@@ -118,12 +117,21 @@ TEST(WireException, GivesOthersAsTheNearestTypeThatBothSidesKnow) {
   };
   EXPECT_EQ(text(AuthorsError("its text")), "its text");
   EXPECT_EQ(text(AuthorsOwn()), "of its own");
+  EXPECT_EQ(text(std::bad_array_new_length()), std::bad_array_new_length().what());
+  EXPECT_THROW(
+      std::rethrow_exception(sent_exception(std::make_exception_ptr(std::bad_array_new_length()))),
+      std::bad_alloc);
   EXPECT_EQ(text(7), exception_text(std::make_exception_ptr(7)));
   const std::filesystem::filesystem_error missing("no", "/a",
                                                   std::error_code(2, std::system_category()));
   EXPECT_EQ(text(missing), missing.what());
   const auto fault = nlohmann::json::other_error::create(501, "its text", nullptr);
   EXPECT_EQ(text(fault), fault.what());
+}
+
+TEST(WireException, GivesACodeOfTheAuthorsOwnAsOneOfTheCapsule) {
+  const Error own(static_cast<ErrorCode>(77), "a code that vcap does not have");
+  EXPECT_EQ(arrived_as<Error>(own).code(), ErrorCode::capsule_threw);
 }
 
 TEST(WireException, KeepsTextsOfAnyLength) {

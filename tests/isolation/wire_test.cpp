@@ -236,7 +236,7 @@ TEST(Wire, RefusesWhatIsNoMessage) {
   EXPECT_THAT([] { read_as<bool>({}); }, refuses("ends too early"));
   EXPECT_THAT([] { read_as<bool>({.bytes = std::string("\x7f\0\0", 3)}); },
               refuses("is of version 127, and this is version 1"));
-  EXPECT_THAT([] { read_as<bool>(message_of(std::uint8_t{2})); }, refuses("a truth value of 2"));
+  EXPECT_THAT([] { read_as<bool>(message_of(std::uint8_t{2})); }, refuses("a bool of 2"));
   EXPECT_THAT([] { read_as<bool>(message_of(true, true)); },
               refuses("capsule people sent a message that has more than belongs to it"));
   WireMessage one_picture = message_of(true);
@@ -247,7 +247,7 @@ TEST(Wire, RefusesWhatIsNoMessage) {
               refuses("ends too early"));
   EXPECT_THAT([] { read_as<std::vector<double>>(message_of(std::uint32_t{0x20000000}, 1.0)); },
               refuses("ends too early"));
-  EXPECT_THAT([] { read_as<Json>(message_of(std::uint8_t{11})); }, refuses("none of its choices"));
+  EXPECT_THAT([] { read_as<Json>(message_of(std::uint8_t{11})); }, refuses("an unknown choice"));
   // A single node, and two of them.
   EXPECT_THAT(
       [] {
@@ -256,6 +256,15 @@ TEST(Wire, RefusesWhatIsNoMessage) {
         read_as<DetectionNodes>(message);
       },
       refuses("nodes that are not of their size"));
+}
+
+TEST(Wire, BoundsTheSizeOfAMessage) {
+  const std::string text(kMostWireBytes, 'x');
+  EXPECT_THAT([&] { message_of(text); },
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("are allowed")));
+  EXPECT_THAT([&] { read_as<std::string>({.bytes = text + "x"}); }, refuses("is too large"));
+  EXPECT_THAT([&] { read_as<bool>({.pictures = std::vector<cv::Mat>(kMostWirePictures + 1)}); },
+              refuses("is too large"));
 }
 
 TEST(Wire, RefusesEveryMessageThatIsCutShort) {

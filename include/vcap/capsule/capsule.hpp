@@ -98,7 +98,8 @@ class VCAP_EXPORT Capsule {
   /// stencil, the window is that of a stream with only this frame.
   ///
   /// Throws what the backend throws, and:
-  /// - TypeMismatch if sizes differ from the declared ones;
+  /// - TypeMismatch if sizes differ; InvalidArgument (invalid_node) for more than 64 levels of
+  /// nodes;
   /// - Error (invalid_output) if the nodes that it gave are not as its output type declares, or are
   ///   more than its OutputPolicy allows; they are discarded;
   /// - InvalidArgument for a null frame, and for a picture that is empty or not 8-bit BGR
