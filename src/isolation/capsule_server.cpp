@@ -33,7 +33,7 @@ template <class... Results>
 WireMessage answer_of(const Results&... results) {
   WireWriter answer;
   answer(false, results...);
-  return std::move(answer).take();
+  return std::move(answer).take(ErrorCode::invalid_output);
 }
 
 WireMessage answer_of_exception(const std::exception_ptr& thrown) {

@@ -3,8 +3,6 @@
 
 #include <limits>
 
-#include "vcap/base/error.hpp"
-
 namespace vcap {
 namespace {
 
@@ -27,15 +25,17 @@ enum class JsonType : std::uint8_t {
 
 }  // namespace
 
-WireMessage WireWriter::take() && {
-  if (message_.bytes.size() > kMostWireBytes || message_.pictures.size() > kMostWirePictures)
-    throw InvalidArgument(
-        ErrorCode::invalid_argument,
-        "a call of a capsule, or its result, has " + std::to_string(message_.bytes.size()) +
-            " bytes beside its pixels, and " + std::to_string(message_.pictures.size()) +
-            " pictures; " + std::to_string(kMostWireBytes) + " bytes and " +
-            std::to_string(kMostWirePictures) + " pictures are allowed: give less");
-  return std::move(message_);
+WireMessage WireWriter::take(ErrorCode too_large) && {
+  const std::size_t bytes = message_.bytes.size();
+  const std::size_t pictures = message_.pictures.size();
+  if (bytes <= kMostWireBytes && pictures <= kMostWirePictures) return std::move(message_);
+  const std::string text = "a call of a capsule, or its result, has " + std::to_string(bytes) +
+                           " bytes beside its pixels, and " + std::to_string(pictures) +
+                           " pictures; " + std::to_string(kMostWireBytes) + " bytes and " +
+                           std::to_string(kMostWirePictures) +
+                           " pictures are allowed if its code runs elsewhere: give less";
+  if (too_large == ErrorCode::invalid_argument) throw InvalidArgument(too_large, text);
+  throw Error(too_large, text);
 }
 
 void WireWriter::count(std::size_t elements) {

@@ -20,6 +20,7 @@
 #include <opencv2/core/mat.hpp>
 
 #include "capsule/levels.hpp"
+#include "vcap/base/error.hpp"
 #include "vcap/base/export.hpp"
 #include "vcap/base/json_value.hpp"
 
@@ -77,8 +78,8 @@ class VCAP_EXPORT WireWriter {
     --levels_;
   }
 
-  /// Throws InvalidArgument if the message is too large.
-  WireMessage take() &&;
+  /// Throws InvalidArgument if the message is too large; with another code, Error of that code.
+  WireMessage take(ErrorCode too_large = ErrorCode::invalid_argument) &&;
 
  private:
   void raw(const void* bytes, std::size_t size) {
