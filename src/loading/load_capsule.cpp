@@ -13,13 +13,13 @@
 #include "capsule/host_guard.hpp"
 #include "loading/capsule_code.hpp"
 #include "loading/capsule_layout.hpp"
-#include "loading/isolated.hpp"
 #include "loading/load_stage.hpp"
 #include "loading/open_capsule.hpp"
 #include "loading/plugin/plugin.hpp"
 #include "loading/plugin/plugin_library.hpp"
 #include "loading/resources.hpp"
 #include "loading/resources/resource_scope.hpp"
+#include "loading/run_isolated.hpp"
 #include "vcap/base/abi.hpp"
 #include "vcap/base/error.hpp"
 
@@ -123,7 +123,7 @@ std::shared_ptr<Capsule> load(const OpenedCapsule& opened, const LoadOptions& op
       LoadStage::platform, [&]() -> const Manifest::Library& { return library_for_host(opened); });
   // Also before its code: a missing resource should cost no more than a fetch.
   std::vector<NamedResource> resources = resources_of(opened, options);
-  CapsuleCode code = isolated([&] { return run_library(opened, library, options.limits); });
+  CapsuleCode code = run_isolated([&] { return run_library(opened, library, options.limits); });
   std::vector<std::string> devices =
       at_stage(LoadStage::devices, [&] { return devices_to_choose_from(options); });
   auto capsule = at_stage(LoadStage::backends, [&] {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "loading/isolated.hpp"
+#include "loading/run_isolated.hpp"
 #include "vcap/capsule/capsule.hpp"
 
 namespace vcap::test {
@@ -14,8 +14,8 @@ namespace vcap::test {
 inline Capsule capsule_of(CapsuleInfo info, std::unique_ptr<BaseCapsule> author,
                           Capsule::Setup setup) {
   check(info);
-  CapsuleCode code =
-      isolated([&] { return CapsuleCode{.info = std::move(info), .author = std::move(author)}; });
+  CapsuleCode code = run_isolated(
+      [&] { return CapsuleCode{.info = std::move(info), .author = std::move(author)}; });
   return Capsule(std::move(code.info), std::move(code.author), std::move(setup));
 }
 /// The same, to be kept.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loading/isolated.hpp"
+#include "loading/run_isolated.hpp"
 
 #include <cstdlib>
 #include <string_view>
@@ -12,7 +12,7 @@
 
 namespace vcap {
 
-CapsuleCode isolated(const std::function<CapsuleCode()>& run) {
+CapsuleCode run_isolated(const std::function<CapsuleCode()>& run) {
   const char* const wanted = std::getenv("VCAP_ISOLATION");
   const std::string_view mode = wanted == nullptr ? "" : wanted;
   if (mode.empty() || mode == "in_process") return run();

@@ -13,6 +13,6 @@ namespace vcap {
 /// is for tests, so that whole suites show that it makes no difference. Throws InvalidArgument for
 /// another value, before `run`, and what `run` throws. The room `isolation` defines this function,
 /// since `loading` is below it. Thread-safe.
-VCAP_EXPORT CapsuleCode isolated(const std::function<CapsuleCode()>& run);
+VCAP_EXPORT CapsuleCode run_isolated(const std::function<CapsuleCode()>& run);
 
 }  // namespace vcap

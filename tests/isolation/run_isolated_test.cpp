@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loading/isolated.hpp"
+#include "loading/run_isolated.hpp"
 
 #include <gmock/gmock.h>
 
@@ -43,7 +43,7 @@ TEST_F(Isolated, RefusesAnotherPlaceBeforeAnyCodeRuns) {
   bool has_run = false;
   EXPECT_THAT(
       [&] {
-        isolated([&] {
+        run_isolated([&] {
           has_run = true;
           return CapsuleCode{};
         });
