@@ -42,7 +42,7 @@ class VCAP_EXPORT FramePool {
   /// whoever holds its pictures may be waiting, too. It may outlive the pool.
   cv::Mat allocate(cv::Size size, int type);
 
-  /// Where the picture's first pixel is in the file; `nullopt` if it is not in this pool.
+  /// The place of the picture's first pixel in the file; `nullopt` if it is not in this pool.
   std::optional<std::size_t> offset_of(const cv::Mat& picture) const noexcept;
 
   /// The file, for other processes. It stays open as long as the pool.

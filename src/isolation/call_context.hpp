@@ -9,8 +9,8 @@
 
 namespace vcap {
 
-/// What a thread that calls a capsule has set, and must hold where the capsule's code runs. Thread
-/// safety: value.
+/// What a thread that calls a capsule has set, and the thread that runs the capsule's code must
+/// have, too. Thread safety: value.
 struct CallContext {
   std::uint64_t stream = 0;  ///< BatchStreamScope::current()
   std::uint64_t floating_modes = 0;

@@ -48,7 +48,6 @@ WireMessage answer_of_exception(const std::exception_ptr& thrown) {
 struct Results {
   std::vector<DetectionNodes> list{};
 
-  Results() = default;
   explicit Results(DetectionNodes one) { list.push_back(std::move(one)); }
   explicit Results(std::vector<DetectionNodes> several) : list(std::move(several)) {}
   Results(const Results&) = delete;
@@ -180,10 +179,10 @@ struct CapsuleServer::Served {
   template <class Ask>
   WireMessage ask(const Ask& question) {
     if (is_asked.test_and_set()) return answer_of(false);
-    struct Asked {
-      ~Asked() { flag.clear(); }
+    struct Clearing {
+      ~Clearing() { flag.clear(); }
       std::atomic_flag& flag;
-    } const asked{is_asked};
+    } const clearing{is_asked};
     const SharedLock lock(in_use);
     if (is_closed) return answer_of(false);
     return answer_of(true, question(*backend));

@@ -3,58 +3,10 @@
 
 #include <array>
 #include <bit>
-#include <chrono>
 #include <utility>
 #include <variant>
 
 namespace vcap {
-namespace {
-
-template <class Duration>
-void duration(WireWriter& wire, const Duration& value) {
-  wire(std::int64_t{value.count()});
-}
-template <class Duration>
-void duration(WireReader& wire, Duration& value) {
-  std::int64_t count = 0;
-  wire(count);
-  value = Duration(count);
-}
-
-void sizes_fields(auto& wire, auto& sizes) { wire(sizes.preferred, sizes.maximum); }
-
-void stencil_fields(auto& wire, auto& stencil) {
-  wire(stencil.offsets);
-  wire.choice(stencil.edge, StencilEdge::error);
-}
-
-void stream_fields(auto& wire, auto& info) {
-  wire(info.id, info.config, info.seed, info.saved, info.saved_by);
-}
-
-void frame_fields(auto& wire, auto& frame) {
-  wire(frame.image, frame.index);
-  duration(wire, frame.pts);
-  wire.choice(frame.discontinuity, Discontinuity::loop);
-  wire(frame.is_null, frame.pictures, frame.source_file);
-}
-
-void statistics_fields(auto& wire, auto& statistics) {
-  wire(statistics.queued, statistics.running, statistics.accepted, statistics.answered,
-       statistics.failed, statistics.dropped, statistics.expired, statistics.cancelled,
-       statistics.closed, statistics.rejected, statistics.batch_sizes, statistics.wait_ns,
-       statistics.predict_ns);
-}
-
-void resource_fields(auto& wire, auto& options) {
-  wire(options.cache, options.mirror, options.offline, options.certificates, options.cache_bytes);
-  duration(wire, options.connect_timeout);
-  duration(wire, options.stall_timeout);
-  wire(options.attempts);
-}
-
-}  // namespace
-
 // Parts of nodes. Writer and reader find them by the namespace of their own types, so they are in
 // no unnamed one.
 
@@ -173,20 +125,5 @@ void wire_fields(WireReader& wire, Histogram& histogram) {
     histogram.add(low, count);
   }
 }
-
-void wire_fields(WireWriter& wire, const Frame& frame) { frame_fields(wire, frame); }
-void wire_fields(WireReader& wire, Frame& frame) { frame_fields(wire, frame); }
-void wire_fields(WireWriter& wire, const StreamInfo& info) { stream_fields(wire, info); }
-void wire_fields(WireReader& wire, StreamInfo& info) { stream_fields(wire, info); }
-void wire_fields(WireWriter& wire, const BatchSizes& sizes) { sizes_fields(wire, sizes); }
-void wire_fields(WireReader& wire, BatchSizes& sizes) { sizes_fields(wire, sizes); }
-void wire_fields(WireWriter& wire, const Stencil& stencil) { stencil_fields(wire, stencil); }
-void wire_fields(WireReader& wire, Stencil& stencil) { stencil_fields(wire, stencil); }
-void wire_fields(WireWriter& wire, const BatchStatistics& one) { statistics_fields(wire, one); }
-void wire_fields(WireReader& wire, BatchStatistics& one) { statistics_fields(wire, one); }
-void wire_fields(WireWriter& wire, const ResourceOptions& options) {
-  resource_fields(wire, options);
-}
-void wire_fields(WireReader& wire, ResourceOptions& options) { resource_fields(wire, options); }
 
 }  // namespace vcap

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -31,8 +32,6 @@ struct ReceivedWindow {
   std::vector<DetectionNodes> nodes{};
 };
 
-VCAP_EXPORT void wire_fields(WireWriter& wire, const Frame& frame);
-VCAP_EXPORT void wire_fields(WireReader& wire, Frame& frame);
 VCAP_EXPORT void wire_fields(WireWriter& wire, const Pictures& pictures);
 VCAP_EXPORT void wire_fields(WireReader& wire, Pictures& pictures);
 VCAP_EXPORT void wire_fields(WireWriter& wire, const DetectionNodes& nodes);
@@ -42,18 +41,50 @@ VCAP_EXPORT void wire_fields(WireReader& wire, ReceivedWindow& window);
 VCAP_EXPORT void wire_fields(WireWriter& wire, const OptionValues& values);
 /// Reads into values that have the same declaration; throws what OptionValues::set() throws.
 VCAP_EXPORT void wire_fields(WireReader& wire, OptionValues& values);
-VCAP_EXPORT void wire_fields(WireWriter& wire, const StreamInfo& info);
-VCAP_EXPORT void wire_fields(WireReader& wire, StreamInfo& info);
-VCAP_EXPORT void wire_fields(WireWriter& wire, const BatchSizes& sizes);
-VCAP_EXPORT void wire_fields(WireReader& wire, BatchSizes& sizes);
-VCAP_EXPORT void wire_fields(WireWriter& wire, const Stencil& stencil);
-VCAP_EXPORT void wire_fields(WireReader& wire, Stencil& stencil);
 VCAP_EXPORT void wire_fields(WireWriter& wire, const Histogram& histogram);
 VCAP_EXPORT void wire_fields(WireReader& wire, Histogram& histogram);
-VCAP_EXPORT void wire_fields(WireWriter& wire, const BatchStatistics& statistics);
-VCAP_EXPORT void wire_fields(WireReader& wire, BatchStatistics& statistics);
+
+template <class Rep, class Period>
+void wire_fields(WireWriter& wire, const std::chrono::duration<Rep, Period>& duration) {
+  wire(std::int64_t{duration.count()});
+}
+template <class Rep, class Period>
+void wire_fields(WireReader& wire, std::chrono::duration<Rep, Period>& duration) {
+  std::int64_t count = 0;
+  wire(count);
+  duration = std::chrono::duration<Rep, Period>(count);
+}
+
+void wire_fields(auto& wire, Wired<Frame> auto& frame) {
+  wire(frame.image, frame.index, frame.pts);
+  wire.choice(frame.discontinuity, Discontinuity::loop);
+  wire(frame.is_null, frame.pictures, frame.source_file);
+}
+
+void wire_fields(auto& wire, Wired<StreamInfo> auto& info) {
+  wire(info.id, info.config, info.seed, info.saved, info.saved_by);
+}
+
+void wire_fields(auto& wire, Wired<BatchSizes> auto& sizes) {
+  wire(sizes.preferred, sizes.maximum);
+}
+
+void wire_fields(auto& wire, Wired<Stencil> auto& stencil) {
+  wire(stencil.offsets);
+  wire.choice(stencil.edge, StencilEdge::error);
+}
+
+void wire_fields(auto& wire, Wired<BatchStatistics> auto& statistics) {
+  wire(statistics.queued, statistics.running, statistics.accepted, statistics.answered,
+       statistics.failed, statistics.dropped, statistics.expired, statistics.cancelled,
+       statistics.closed, statistics.rejected, statistics.batch_sizes, statistics.wait_ns,
+       statistics.predict_ns);
+}
+
 /// All but `wait`.
-VCAP_EXPORT void wire_fields(WireWriter& wire, const ResourceOptions& options);
-VCAP_EXPORT void wire_fields(WireReader& wire, ResourceOptions& options);
+void wire_fields(auto& wire, Wired<ResourceOptions> auto& options) {
+  wire(options.cache, options.mirror, options.offline, options.certificates, options.cache_bytes,
+       options.connect_timeout, options.stall_timeout, options.attempts);
+}
 
 }  // namespace vcap

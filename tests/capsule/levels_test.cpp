@@ -12,6 +12,7 @@
 
 #include "capsule/fake_capsule.hpp"
 #include "capsule/output_check.hpp"
+#include "support/nested_nodes.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
 
@@ -20,27 +21,11 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A list of one node with that many levels; made by moves, since copies recurse.
-DetectionNodes nested(std::size_t levels) {
-  DetectionNode node{.name = "person"};
-  for (; levels > 1; --levels) {
-    DetectionNode above{.name = "person"};
-    above.children.push_back(std::move(node));
-    node = std::move(above);
-  }
-  DetectionNodes nodes = DetectionNodes::all();
-  nodes.add(std::move(node));
-  return nodes;
-}
-
-nlohmann::json nested_objects(std::size_t levels) {
-  nlohmann::json value = nlohmann::json::object();
-  for (; levels > 1; --levels) {
-    nlohmann::json above = nlohmann::json::object();
-    above["a"] = std::move(value);
-    value = std::move(above);
-  }
-  return value;
+/// An object of that many levels.
+nlohmann::json nested_data(std::size_t levels) {
+  nlohmann::json data = nlohmann::json::object();
+  if (levels > 1) data["deep"] = nested_lists(levels - 1);
+  return data;
 }
 
 /// Gives back the nodes of the first frame, for frames, windows, and several of them.
@@ -74,12 +59,12 @@ const auto kTooDeep = ThrowsError<InvalidArgument>(
 
 TEST(Levels, OfGivenNodesAreBounded) {
   const auto capsule = giving_back(taking_nodes());
-  EXPECT_NO_THROW(capsule->process_frame(frame_at(0), nested(64)));
+  EXPECT_NO_THROW(capsule->process_frame(frame_at(0), nested_persons(64)));
   for (const std::size_t levels : {65u, 200'000u}) {
-    EXPECT_THAT([&] { capsule->process_frame(frame_at(0), nested(levels)); }, kTooDeep);
+    EXPECT_THAT([&] { capsule->process_frame(frame_at(0), nested_persons(levels)); }, kTooDeep);
     std::vector<Frame> frames{frame_at(0)};
     std::vector<DetectionNodes> nodes(1);
-    nodes[0] = nested(levels);
+    nodes[0] = nested_persons(levels);
     EXPECT_THAT([&] { capsule->process_frames(frames, nodes); }, kTooDeep);
     detail::discard(std::move(nodes[0]));
   }
@@ -89,11 +74,11 @@ TEST(Levels, OfTheNodesOfAWindowAreBounded) {
   CapsuleInfo info = taking_nodes();
   info.stencil = Stencil{.offsets = {0, 1}};
   const auto capsule = giving_back(info);
-  EXPECT_NO_THROW(capsule->process_frame(frame_at(0), nested(64)));
-  EXPECT_THAT([&] { capsule->process_frame(frame_at(0), nested(200'000)); }, kTooDeep);
+  EXPECT_NO_THROW(capsule->process_frame(frame_at(0), nested_persons(64)));
+  EXPECT_THAT([&] { capsule->process_frame(frame_at(0), nested_persons(200'000)); }, kTooDeep);
   const std::vector<Frame> window{frame_at(0), frame_at(1)};
   std::vector<DetectionNodes> nodes(2, DetectionNodes::all());
-  nodes[1] = nested(200'000);
+  nodes[1] = nested_persons(200'000);
   EXPECT_THAT([&] { capsule->process_window(window[0], window, nodes); }, kTooDeep);
   detail::discard(std::move(nodes[1]));
 }
@@ -101,8 +86,8 @@ TEST(Levels, OfTheNodesOfAWindowAreBounded) {
 TEST(Levels, OfGivenExtraDataAreBounded) {
   const auto capsule = giving_back(taking_nodes());
   const auto give = [&](std::size_t levels) {
-    DetectionNodes nodes = nested(1);
-    nodes[0].extra_data = nested_objects(levels);
+    DetectionNodes nodes = nested_persons(1);
+    nodes[0].extra_data = nested_data(levels);
     capsule->process_frame(frame_at(0), std::move(nodes));
   };
   EXPECT_NO_THROW(give(64));
@@ -115,7 +100,7 @@ TEST(Levels, OfConfigsAndSavedStatesAreBounded) {
   info.stream_state = make_stream_state<BaseStreamState>();
   const auto with_config = [&](std::size_t levels) {
     kept_capsule_of(info, author_of([](auto&&...) { return std::make_unique<GivesBack>(); }),
-                    {.config = nested_objects(levels), .devices = {"CPU:0"}});
+                    {.config = nested_data(levels), .devices = {"CPU:0"}});
   };
   EXPECT_NO_THROW(with_config(64));
   for (const std::size_t levels : {65u, 200'000u})
@@ -124,14 +109,14 @@ TEST(Levels, OfConfigsAndSavedStatesAreBounded) {
                     ErrorCode::invalid_config,
                     HasSubstr("the config of capsule detector_fake has more than 64 levels")));
   const auto capsule = giving_back(info);
-  EXPECT_THAT([&] { capsule->open_stream({.id = "a", .config = nested_objects(65)}); },
+  EXPECT_THAT([&] { capsule->open_stream({.id = "a", .config = nested_data(65)}); },
               ThrowsError<InvalidArgument>(ErrorCode::invalid_config,
                                            HasSubstr("has more than 64 levels")));
-  EXPECT_THAT([&] { capsule->open_stream({.id = "a", .saved = nested_objects(65)}); },
+  EXPECT_THAT([&] { capsule->open_stream({.id = "a", .saved = nested_data(65)}); },
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument,
                                            HasSubstr("saved state given for stream \"a\"")));
   EXPECT_NO_THROW(
-      capsule->open_stream({.id = "a", .config = nested_objects(64), .saved = nested_objects(64)}));
+      capsule->open_stream({.id = "a", .config = nested_data(64), .saved = nested_data(64)}));
 }
 
 }  // namespace

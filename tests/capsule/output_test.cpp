@@ -16,6 +16,7 @@
 #include "capsule/fake_capsule.hpp"
 #include "capsule/output_check.hpp"
 #include "support/live_helpers.hpp"
+#include "support/nested_nodes.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/capsule/output_policy.hpp"
@@ -445,27 +446,6 @@ TEST(CapsuleOutput, IsCheckedForFramesTogetherToo) {
       ThrowsError<Error>(ErrorCode::invalid_output, HasSubstr("\"ghost\"")));
 }
 
-/// A person with that many levels of persons, itself included. Made from the inside, by moves.
-DetectionNode nested_person(std::size_t levels) {
-  DetectionNode node{.name = "person"};
-  for (; levels > 1; --levels) {
-    DetectionNode above{.name = "person"};
-    above.children.push_back(std::move(node));
-    node = std::move(above);
-  }
-  return node;
-}
-
-nlohmann::json nested_lists(std::size_t levels) {
-  nlohmann::json lists = nlohmann::json::array();
-  for (; levels > 1; --levels) {
-    nlohmann::json outer = nlohmann::json::array();
-    outer.push_back(std::move(lists));
-    lists = std::move(outer);
-  }
-  return lists;
-}
-
 /// Only moves what it gives, since copies of nodes and lists recurse.
 std::unique_ptr<Capsule> capsule_moving(std::function<DetectionNode()> make, InvalidOutput choice) {
   return test::kept_capsule_of(
@@ -485,7 +465,7 @@ TEST(CapsuleOutput, HasABoundedNumberOfLevels) {
   for (const InvalidOutput choice :
        {InvalidOutput::error, InvalidOutput::warn, InvalidOutput::off}) {
     const auto giving_nodes = [&](std::size_t levels) {
-      capsule_moving([levels] { return nested_person(levels); }, choice)
+      capsule_moving([levels] { return test::nested_person(levels); }, choice)
           ->process_frame(frame_at(0));
     };
     EXPECT_NO_THROW(giving_nodes(64));
@@ -495,7 +475,7 @@ TEST(CapsuleOutput, HasABoundedNumberOfLevels) {
     const auto giving_data = [&](std::size_t levels) {
       const auto make = [levels] {
         DetectionNode node{.name = "person"};
-        node.extra_data["deep"] = nested_lists(levels);
+        node.extra_data["deep"] = test::nested_lists(levels);
         return node;
       };
       capsule_moving(make, choice)->process_frame(frame_at(0));
@@ -600,8 +580,8 @@ TEST(OutputPolicy, NamesItsChoices) {
 /// For a stack of 8 MiB, whose levels cost some hundred bytes each.
 TEST(DiscardNodes, DestroysAnyNumberOfLevels) {
   DetectionNodes nodes = DetectionNodes::all();
-  nodes.add(nested_person(200'000));
-  nodes.add(nested_person(3));
+  nodes.add(test::nested_person(200'000));
+  nodes.add(test::nested_person(3));
   detail::discard(std::move(nodes));
   EXPECT_TRUE(nodes.empty());  // NOLINT(bugprone-use-after-move): documented
 }

@@ -18,6 +18,7 @@
 #include "capsule/current_capsule.hpp"
 #include "isolation/remote_fixtures.hpp"
 #include "isolation/wire_examples.hpp"
+#include "support/nested_nodes.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -189,15 +190,7 @@ TEST(RemoteCapsule, GivesEncodingsAndTheirDistances) {
 
 TEST(RemoteCapsule, BoundsTheLevelsOfItsOutputInTheSameWords) {
   const auto deep = [](const Frame&, DetectionNodes, const auto&, BaseStreamState&) {
-    DetectionNode node{.name = "person"};
-    for (int i = 0; i < 100'000; ++i) {
-      DetectionNode parent{.name = "person"};
-      parent.children.push_back(std::move(node));
-      node = std::move(parent);
-    }
-    std::vector<DetectionNode> nodes;
-    nodes.push_back(std::move(node));
-    return DetectionNodes::all(std::move(nodes));
+    return nested_persons(100'000);
   };
   const auto text_of = [](const std::unique_ptr<Capsule>& capsule) {
     return std::string(error_of<Error>([&] {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <random>
@@ -170,7 +169,14 @@ TEST_F(HangingCapsule, IsClosedOnlyWhenNoCallIsInProgress) {
   static_cast<void>(capsule->workload());
   ASSERT_EQ(asked_, 1);
   std::jthread closing([&] { capsule->close(); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  yield_until("the close to begin", [&] {
+    try {
+      capsule->process_frame(frame_at(0));
+      return false;
+    } catch (const BatchError&) {
+      return true;
+    }
+  });
   EXPECT_FALSE(is_closed_);
   release_.open();
   closing.join();
@@ -204,7 +210,8 @@ TEST(RemoteThreads, AnswersEveryCallWhileStreamsComeAndGoAndItIsClosed) {
         }
       });
     std::mt19937 random(seed + static_cast<unsigned>(round));
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 3000));
+    const int some = static_cast<int>(random() % (kThreads * kFrames));
+    yield_until("some answers", [&] { return answered + refused >= some; });
     if (round % 2 == 1) capsule->close();
     threads.clear();
     EXPECT_EQ(answered + refused, kThreads * kFrames);

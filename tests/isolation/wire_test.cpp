@@ -13,6 +13,7 @@
 #include "capsule/output_check.hpp"
 #include "isolation/wire_examples.hpp"
 #include "isolation/wire_values.hpp"
+#include "support/nested_nodes.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
 
@@ -22,6 +23,8 @@ namespace {
 using test::full_frame;
 using test::full_nodes;
 using test::message_of;
+using test::nested_lists;
+using test::nested_persons;
 using test::sent;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -38,24 +41,6 @@ void read_as(const WireMessage& message) {
   Value value{};
   reader(value);
   reader.end();
-}
-
-Json nested_lists(std::size_t levels) {
-  Json value = Json::array();
-  for (std::size_t i = 1; i < levels; ++i) value = Json::array({std::move(value)});
-  return value;
-}
-
-DetectionNodes nested_nodes(std::size_t levels) {
-  DetectionNode node{.name = "leaf"};
-  for (std::size_t i = 1; i < levels; ++i) {
-    DetectionNode parent{.name = "level"};
-    parent.children.push_back(std::move(node));
-    node = std::move(parent);
-  }
-  std::vector<DetectionNode> nodes;
-  nodes.push_back(std::move(node));
-  return DetectionNodes::all(std::move(nodes));
 }
 
 std::size_t levels_of(const std::vector<DetectionNode>& nodes) {
@@ -198,10 +183,10 @@ TEST(Wire, KeepsOptionsOfAllTypes) {
 
 TEST(Wire, LeavesOutWhatIsBelowItsLevels) {
   for (const std::size_t levels : {64, 65}) {
-    EXPECT_EQ(sent(nested_nodes(levels)), nested_nodes(levels)) << levels;
+    EXPECT_EQ(sent(nested_persons(levels)), nested_persons(levels)) << levels;
     EXPECT_EQ(sent(nested_lists(levels)), nested_lists(levels)) << levels;
   }
-  DetectionNodes deep = nested_nodes(100'000);
+  DetectionNodes deep = nested_persons(100'000);
   EXPECT_EQ(levels_of(std::move(sent(deep)).take()), kMostWireLevels);
   detail::discard(std::move(deep));
   Json cut = nested_lists(100'000);
