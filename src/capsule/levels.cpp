@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capsule/levels.hpp"
 
+#include <algorithm>
 #include <span>
 
 #include <nlohmann/json.hpp>
@@ -21,9 +22,13 @@ bool has_more(std::span<const DetectionNode> nodes, std::size_t levels) {
 bool has_more_levels(const nlohmann::json& value, std::size_t levels) {
   if (!value.is_structured()) return false;
   if (levels == 0) return true;
-  for (const nlohmann::json& element : value)
-    if (has_more_levels(element, levels - 1)) return true;
-  return false;
+  // By their own iterators, which are quicker than those of nlohmann::json.
+  if (const auto* const fields = value.get_ptr<const nlohmann::json::object_t*>())
+    return std::ranges::any_of(
+        *fields, [levels](const auto& field) { return has_more_levels(field.second, levels - 1); });
+  return std::ranges::any_of(
+      *value.get_ptr<const nlohmann::json::array_t*>(),
+      [levels](const auto& element) { return has_more_levels(element, levels - 1); });
 }
 
 bool has_more_levels(const DetectionNodes& nodes) {
